@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from .storage.signing import sign_declared, sign_files, sign_plugin, source_of, sources
 from .storage.specs import SPEC, nearest, parse_options, read_value, spell, split_name
-from .storage.user_code import HERE, guard, guarded, load_file
+from .storage.user_code import HERE, guard, guarded, load_file, load_target
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
@@ -224,6 +224,12 @@ class Registry:
             return [one for one in _bind(plugin, given, spec).values() if isinstance(one, Path) and one != Path()]
         except OtherwordsError:
             return []
+
+    def try_import(self, spec: str) -> None:
+        """Import what a spec names, without making anything: raise where it is not there, or its module fails."""
+        plugin, given = self._read(split_name(spec)[1])
+        if target := _bind(plugin, given, spec).get("target") if plugin.name == "python" else "":
+            load_target(target, spec)
 
     def refuse_wrong(self, spec: str) -> None:
         """Refuse a name or an option that does not exist, without making anything."""

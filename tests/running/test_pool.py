@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 
@@ -103,9 +104,11 @@ def test_gpus_are_numbered_as_this_process_sees_them(two_gpus, tmp_path, monkeyp
         ("processes", {"gpus": [0, 0]}, "gpus"),
         ("processes:3", {"gpus": [0, 1]}, "workers"),
         ("ray", {"gpus": [0]}, "gpus"),
-        ("ray", {"shared": "ftp://me:secret@host/folder"}, "shared"),
+        ("ray", {"shared": "ftp://[host/folder"}, "shared"),
         ("ray", {"gpu_share": 1.5}, "gpu_share"),
         ("ray", {"gpu_share": -1}, "gpu_share"),
+        ("ray", {"gpu_share": math.nan}, "gpu_share"),
+        ("ray", {"gpu_share": math.inf}, "gpu_share"),
     ],
 )
 def test_settings_that_do_not_fit_the_engine_are_refused(two_gpus, name, settings, field):

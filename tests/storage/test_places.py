@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
@@ -28,10 +29,17 @@ def server(tmp_path):
     (tmp_path / "served").mkdir()
     Handler.authorizer.add_user("me", "secret", str(tmp_path / "served"), perm="elradfmwMT")
     found = servers.FTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=found.serve_forever, kwargs={"timeout": 0.05, "handle_exit": False}, daemon=True)
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            found.serve_forever(timeout=0.05, blocking=False, handle_exit=False)
+        found.close_all()
+
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     yield f"ftp://me:secret@127.0.0.1:{found.address[1]}/shards"
-    found.close_all()
+    stop.set()
     thread.join(5)
 
 
@@ -57,6 +65,25 @@ def test_what_is_written_is_read_by_another(where):
     assert place.fetch("two") == b"no table"
     other.remove("one")
     assert not place.has("one")
+    place.clear()
+    assert place.fetch("two") is None
+    place.clear()  # is no error
+
+
+def test_several_threads_use_a_place_at_a_time(where):
+    place = Place(where)
+
+    def use(number):
+        for turn in range(10):
+            name = f"{number}-{turn}"
+            place.store(name, name.encode())
+            assert place.fetch(name) == name.encode()
+            place.remove(name)
+            assert place.fetch(name) is None
+        return number
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(use, range(4))) == list(range(4))
 
 
 def test_passwords_are_not_shown(server):
@@ -67,7 +94,7 @@ def test_passwords_are_not_shown(server):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder"])
+@pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder", "/proc/nothing/there"])
 def test_a_place_that_cannot_be_reached_is_refused(url):
     pytest.importorskip("fsspec")
     with refuses(BadInput, field="shared"):

@@ -28,16 +28,26 @@ def seen(out: Path, engine: str, **settings: Any) -> tuple[dict[str, bytes], lis
     plain = {"models": ["scripted"], "canary": False, "cache": None, "shard": 4, "replicates": 50}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        done = ow.run(out=out, engine=engine, **{**plain, **settings})
+        ow.run(out=out, engine=engine, **{**plain, **settings})
+    return files_of(out), lines(caught), manifest_of(out)
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    """The files of a run by name, without what is of this run only."""
     names = ("*.parquet", "scores.json", "unvaried.jsonl", "report.html")
     files = {str(one.relative_to(out)): one.read_bytes() for name in names for one in sorted(out.rglob(name))}
-    files["report.html"] = re.sub(rb"<dt>timings.*|<b>engine</b> [a-z:0-9-]+", b"", files["report.html"])
-    about = {name: entry for name, entry in done.manifest.items() if name not in ("timings", "study")}
-    return files, lines(caught), about
+    own = rb"<dt>timings.*|<b>(engine|workers|shared)</b> [^\s<]*"
+    return files | {"report.html": re.sub(own, b"", files["report.html"])}
 
 
-def assert_both_see_the_same(tmp_path: Path, **settings: Any) -> list[str]:
-    here, there = (seen(tmp_path / engine[:4], engine, **settings) for engine in ("in-process", "processes:2"))
+def manifest_of(out: Path) -> dict[str, Any]:
+    """The manifest of a run, likewise."""
+    found = json.loads((out / "manifest.json").read_text())
+    return {name: entry for name, entry in found.items() if name not in ("timings", "study")}
+
+
+def assert_both_see_the_same(tmp_path: Path, other: str = "processes:2", **settings: Any) -> list[str]:
+    here, there = (seen(tmp_path / engine[:4], engine, **settings) for engine in ("in-process", other))
     assert here[0].keys() == there[0].keys()
     assert [name for name in here[0] if here[0][name] != there[0][name]] == []
     assert here[1:] == there[1:]

@@ -38,7 +38,7 @@ from ..variants.generating import notes_table, refuse_repeated
 from . import asking, shards, stages
 from .delegating import Answered, AskJob, delegate
 from .engines import Engine, InProcess, map_jobs
-from .exchange import map_elsewhere
+from .exchange import clear_place, map_elsewhere
 from .readiness import (
     all_need_variants,
     count_variants,
@@ -90,7 +90,9 @@ class Driver:
         if self.study.models and (path := cache_path(self.study.cache)):
             Cache(path).close()
         if prepare := getattr(self.engine, "prepare", None):
-            prepare(str(self.folder.path.absolute()), self._files_of_workers(), self.plugins)
+            named = self._named_for_workers()
+            files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
+            prepare(str(self.folder.path.absolute()), files, self.plugins, named)
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
@@ -174,6 +176,7 @@ class Driver:
     def forget_private_answers(self) -> None:
         """Delete the cache of a run without a lasting one, and what workers left: the run is whole."""
         shutil.rmtree(self.folder.path / SHARDS, ignore_errors=True)
+        clear_place(self.engine)
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
@@ -358,12 +361,11 @@ class Driver:
         loaded = () if isinstance(self.engine, InProcess) else plugin_files()
         return tuple(dict.fromkeys([*self.study.plugins, *loaded]))
 
-    def _files_of_workers(self) -> list[str]:
-        """What plug-ins read that workers make, too."""
+    def _named_for_workers(self) -> list[tuple[str, str]]:
+        """The kind and spec of all that workers make, too."""
         study = self.study
         kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
-        named = [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
-        return [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
+        return [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
         """The engine; but this process for what cannot travel, or would be slower elsewhere."""
@@ -379,8 +381,9 @@ class Driver:
             model = self._load(using[0]).model
             alone = model.uses_all_cores and getattr(self.engine, "shares_cores", False)
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
-        surveyed = stage == "variants" and not set(using) & set(self.study.vary)
-        return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
+        given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
+        surveyed = not all(given) if getattr(self.engine, "shared", "") else not any(given)
+        return InProcess() if surveyed else self.engine  # what was learned of the texts is here, and in the run folder
 
     def _models_judge(self) -> bool:
         """Whether models judge variants themselves: they are asked twice, and the first answers must be stored."""

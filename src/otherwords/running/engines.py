@@ -59,7 +59,7 @@ def make_engine(
         _refuse_wrong_gpus(gpus, count or workers)
         return Processes(count or workers, gpus)
     if kind == "ray":
-        _refuse_password(shared)
+        _refuse_no_url(shared)
         from .ray_engine import Ray
 
         return Ray(name.removeprefix("ray") and name, workers, gpu_share, shared)
@@ -97,15 +97,11 @@ def _as_options(text: str) -> str:
     return text.replace("engine=", "--engine ").replace("gpu_share", "--gpu-share").replace("leave ", "leave --")
 
 
-def _refuse_password(shared: str) -> None:
-    """Refuse a password in a URL: the study is written to the run folder."""
+def _refuse_no_url(shared: str) -> None:
     try:
-        password = urlsplit(shared).password
+        urlsplit(shared)
     except ValueError as error:
         raise BadInput(f"found {shared!r}: {error}", field="shared", fix="give a folder or a URL") from error
-    if password is not None:
-        fix = "leave it out, and give it to fsspec on all machines, as in FSSPEC_FTP_PASSWORD=..."
-        raise BadInput("the URL has a password", field="shared", fix=fix)
 
 
 def _refuse_wrong_gpus(gpus: Sequence[int], workers: int) -> None:

@@ -3,17 +3,21 @@
 A part travels as a file that is named by its stage and its key, so that what a driver finds there is not made again.
 """
 
+import io
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import polars as pl
 
 from ..errors import BadInput
 from ..progress import current
 from ..storage.files import atomic
 from ..storage.places import Place
-from ..storage.run_folder import RunFolder, key_of
+from ..storage.run_folder import DAMAGED, RunFolder, key_of
 from .engines import Engine, GiveUp, map_jobs
 from .stages import SHARD_STAGES, Made, ShardJob, height, reused, sources_of
 
@@ -40,11 +44,18 @@ def make_elsewhere(sent: SentJob) -> Made:
     with tempfile.TemporaryDirectory(prefix="otherwords-") as name:
         folder = RunFolder(name)
         for stage, file in sent.sources:
-            _write(folder.part(stage, sent.number), place.fetch(file) or b"")
+            _write(folder.part(stage, sent.number), _sent(place, file))
         made = SHARD_STAGES[sent.stage].function(replace(sent.job, folder=name))
         for stage, file in sent.results:
             place.store(file, folder.part(stage, sent.number).read_bytes())
     return made
+
+
+def _sent(place: Place, file: str) -> bytes:
+    data = place.fetch(file)
+    if data is None:
+        raise BadInput(f"lacks {file}, which the driver put there", where=place.name, fix="run again")
+    return data
 
 
 def map_elsewhere(
@@ -84,14 +95,27 @@ def _addressed(job: ShardJob, stage: str, where: str) -> SentJob:
 def _taken_back(sent: SentJob, place: Place) -> Made | None:
     """Take the parts that were made of a shard into the run folder, if all are there; then none needs to stay there."""
     folder = RunFolder(sent.job.folder)
-    found = [(folder.part(stage, sent.number), place.fetch(file)) for stage, file in sent.results]
-    if any(data is None for _, data in found):
+    found = [(folder.part(stage, sent.number), place.fetch(file) or b"") for stage, file in sent.results]
+    if not all(_is_whole(data) for _, data in found):
         return None
     for part, data in found:
-        _write(part, data or b"")
+        _write(part, data)
     for _, file in (*sent.results, *sent.sources):
         place.remove(file)
     return Made(height(found[0][0]), reused=True)
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether a part is there to its end: some places, such as FTP, show a file while it is written."""
+    with suppress(*DAMAGED):
+        return bool(data) and bool(pl.read_parquet_metadata(io.BytesIO(data)))
+    return False
+
+
+def clear_place(engine: Engine) -> None:
+    """Delete what a run, or a command, has in the place that its workers share."""
+    if where := getattr(engine, "shared", ""):
+        Place(where).clear()
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -18,6 +18,7 @@ from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .driver import Driver
 from .engines import USUAL, Engine, closing, make_engine
+from .exchange import clear_place
 from .readiness import files_read
 from .study import Study
 
@@ -141,7 +142,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     if source.skip_bad:
         refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
     engine = make_engine(engine) if isinstance(engine, str) else engine
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as place, closing(engine):
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place, _clearing(engine), closing(engine):
         driver, summary = Driver(study, source, RunFolder(place), engine), Summary()
         driver.take_in(folder)
         yield driver, summary
@@ -152,6 +153,15 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)
+
+
+@contextmanager
+def _clearing(engine: Engine) -> Iterator[None]:
+    """Leave nothing in the place that workers share: no later command could use it."""
+    try:
+        yield
+    finally:
+        clear_place(engine)
 
 
 def _study(source: Source, **settings: Any) -> Study:

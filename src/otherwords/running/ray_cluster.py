@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
 from ..storage.places import Place
-from .ray_workers import RayCluster, describe, quiet
+from .ray_workers import RayCluster, describe, quiet, where_from
 
 #: What Ray reads when it is loaded: no statistics are sent, no errors shown that the driver shows itself.
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -35,8 +35,8 @@ _KNOCK = "import sys; from ray._raylet import GcsClient; GcsClient(address=sys.a
 def connect(address: str = "", count: int = 0) -> RayCluster:
     """Connect to the cluster at an address: "ray://HOST:PORT", "HOST:PORT", or "" for the one of this machine.
 
-    The latter is what RAY_ADDRESS names, or one that runs here; where there is none, or with "local", a cluster of
-    `count` CPUs (all, if 0) is started, and ends with the connection. A program that is connected already stays so.
+    The latter is what RAY_ADDRESS names, or `ray start` started here; where there is none, or with "local", a cluster
+    of `count` CPUs (all, if 0) is started, and ends with the connection. A program that is connected already stays so.
     """
     ray = _load_ray()
     if ray.is_initialized():
@@ -63,7 +63,6 @@ def _load_ray() -> Any:
 
 
 def _init(ray: Any, address: str, **more: Any) -> None:
-    import_module("ray._private.worker").print_to_stdstream = _ignore  # type: ignore[attr-defined]  # it prints of workers that died to standard output, whatever one asks for
     with _without_standard_error():  # Ray writes there which level its log has
         ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
 
@@ -81,28 +80,34 @@ def _without_standard_error() -> Iterator[None]:
         os.close(nothing)
 
 
-def _ignore(*_: Any, **__: Any) -> None:
-    pass
-
-
 def _refuse_second(ray: Any, address: str) -> None:
     """A process has one connection: another address than that of the one it has cannot be meant."""
     here = ray.get_runtime_context().gcs_address
     wanted = address.removeprefix("ray://")
-    if wanted and not address.startswith("ray://") and wanted != here:
+    if not wanted or wanted == here:
+        return
+    client = address.startswith("ray://")
+    host, port = _split(wanted, _CLIENT_PORT if client else 0, address)
+    if not client or not _open(host, port) or _is_other_head(f"{host}:{port}", here):
         message = f"found {address!r}, but this process is connected to Ray at {here}"
         raise BadInput(message, field="engine", fix="use ray, or call ray.shutdown() first")
 
 
+def _is_other_head(address: str, here: str) -> bool:
+    """Whether the head node of another cluster is at an address; a server for clients has no port of a head."""
+    return address.rpartition(":")[2] != here.rpartition(":")[2] and _is_head(address)
+
+
 def _join_local(ray: Any) -> bool:
-    """Connect to a cluster that runs on this machine; whether there is one."""
-    services = import_module("ray._private.services")
-    last = services.find_bootstrap_address(None)  # it may be one that was ended by force
-    for address in [*([last] if last else []), *sorted(services.find_gcs_addresses())]:
-        if _open(*_split(address, 0)) and _is_head(address):
-            _attach(ray, address, address)
-            return True
-    return False
+    """Connect to the cluster that `ray start` made this machine a part of; whether there is one.
+
+    Others that run here are of programs, and end with them.
+    """
+    address = import_module("ray._private.services").find_bootstrap_address(None)  # it may have been ended by force
+    if not address or not _open(*_split(address, 0)) or not _is_head(address):
+        return False
+    _attach(ray, address, address)
+    return True
 
 
 def _enter(ray: Any, address: str) -> None:
@@ -131,7 +136,7 @@ def _attach(ray: Any, address: str, given: str) -> None:
         with suppress(Exception):
             ray.shutdown()
         fix = "use the versions of Ray and Python that the cluster has; from a machine outside it, use ray://HEAD:10001"
-        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        first = shorten(" ".join(str(error).split()) or type(error).__name__, 200)
         raise _unreachable(f"could not connect to Ray at {given}: {first}", fix) from error
 
 
@@ -196,9 +201,15 @@ def _is_head(address: str) -> bool:
 # What all nodes must have
 
 
-def refuse_unfit(cluster: RayCluster, shared: str, files: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+def refuse_unfit(
+    cluster: RayCluster,
+    shared: str,
+    files: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    named: Sequence[tuple[str, str]] = (),
+) -> None:
     """Raise one error where a node has another version, cannot see a place or files, or cannot load plug-ins."""
-    if not (troubles := check_nodes(cluster, shared, files, plugins)):
+    if not (troubles := check_nodes(cluster, shared, files, plugins, named)):
         return
     more = f" (and {len(troubles) - 1} more like this)" if len(troubles) > 1 else ""
     raise BadInput(troubles[0].message + more, field="engine", fix=troubles[0].fix)
@@ -212,23 +223,32 @@ class Trouble(NamedTuple):
 
 
 def check_nodes(
-    cluster: RayCluster, shared: str, files: Sequence[str] = (), plugins: Sequence[str] = ()
+    cluster: RayCluster,
+    shared: str,
+    files: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    named: Sequence[tuple[str, str]] = (),
 ) -> list[Trouble]:
-    """Ask every node for its version, whether it sees what is in a folder (or URL) and files, and loads plug-ins."""
+    """Ask every node for its version, whether it sees what is in a folder (or URL) and files, and loads plug-ins.
+
+    These are files that register some, and what is named by kind and spec.
+    """
     place, token = Place(shared if "://" in shared else Path(shared).expanduser().resolve()), f".{uuid.uuid4().hex}"
+    files = list(dict.fromkeys(files))
     place.store(token, b"")
     try:
-        given = [str(Path(one).expanduser().resolve()) for one in files]
-        own = [str(Path(one).expanduser().resolve()) for one in plugins]
-        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *given], own))
+        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *files], plugins, named))
     finally:
         place.remove(token)
     seen = {place.name: "give a folder or URL that all nodes see, with --shared"}
     seen |= dict.fromkeys(files, "put it on all nodes, at the same path")
-    return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, plugins)]
+    loaded = [*(f"the plug-in {file}" for file in plugins), *(spec for _, spec in named)]
+    return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, loaded)]
 
 
-def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _ask_nodes(
+    cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str], named: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, Any]]:
     """What each node reports, or why it does not."""
     ray, affinity = cluster.ray, import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
     with quiet():
@@ -236,7 +256,8 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
         asked = []
         for node in cluster.nodes():
             there = probe.options(scheduling_strategy=affinity(node["NodeID"], soft=False))
-            asked.append((node["NodeManagerAddress"], there.remote(list(tokens), list(plugins))))
+            given = (list(tokens), list(plugins), list(named), *where_from())
+            asked.append((node["NodeManagerAddress"], there.remote(*given)))
         ray.wait([call for _, call in asked], num_returns=len(asked), timeout=_CHECK)
     for host, call in asked:
         try:
@@ -245,11 +266,13 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
             yield host, {"silent": describe(error)}
 
 
-def _make_probe() -> Callable[[list[str], list[str]], str]:
+def _make_probe() -> Callable[..., str]:
     """A function that travels as it is, since a node may lack the package, or have one without this module."""
 
-    def probe(tokens: list[str], plugins: list[str]) -> str:
+    def probe(tokens: list[str], plugins: list[str], named: list[tuple[str, str]], folder: str, path: list[str]) -> str:
         import json
+        import os
+        import sys
         from pathlib import Path
 
         def see(file: str) -> None:
@@ -267,35 +290,39 @@ def _make_probe() -> Callable[[list[str], list[str]], str]:
                 return f"{type(error).__name__}: {error}"
             return ""
 
+        report: dict[str, Any] = {}
         try:
-            from importlib import import_module
+            from otherwords._version import __version__
 
-            version, load_plugins = (
-                import_module("otherwords").__version__,
-                import_module("otherwords.registry").load_plugins,
-            )
+            report["version"] = __version__
+            from otherwords.registry import KINDS, load_plugins
         except BaseException as error:
-            return json.dumps({"missing": f"{type(error).__name__}: {error}"})
-        seen, loaded = [attempt(see, file) for file in tokens], [attempt(load_plugins, [file]) for file in plugins]
-        return json.dumps({"version": version, "seen": seen, "loaded": loaded})
+            return json.dumps({**report, "missing": f"{type(error).__name__}: {error}"})
+        if Path(folder).is_dir():  # from here on as a worker
+            os.chdir(folder)
+        sys.path.extend(one for one in path if one not in sys.path and Path(one).exists())
+        report["seen"] = [attempt(see, file) for file in tokens]
+        report["loaded"] = [attempt(load_plugins, [file]) for file in plugins]
+        report["loaded"] += [attempt(KINDS[kind].try_import, spec) for kind, spec in named]
+        return json.dumps(report)
 
     return probe
 
 
-def _troubles(node: str, report: Any, seen: Mapping[str, str], plugins: Sequence[str]) -> Iterator[Trouble]:
+def _troubles(node: str, report: Any, seen: Mapping[str, str], loaded: Sequence[str]) -> Iterator[Trouble]:
     install = f"install otherwords {__version__} on all nodes, in the Python that Ray runs in"
     if "silent" in report:
         yield Trouble(f"{node} {report['silent']} when it was asked for its version", "look at it with: ray status")
+    elif report.get("version", __version__) != __version__:
+        yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
     elif "missing" in report:
         yield Trouble(f"{node} has no otherwords ({report['missing']})", install)
-    elif report["version"] != __version__:
-        yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
     else:
         for (name, fix), why in zip(seen.items(), report["seen"], strict=True):
             if why:
                 more = "" if why.startswith("FileNotFoundError") else f" ({why})"
                 yield Trouble(f"{node} cannot see {name}{more}", fix)
-        for file, why in zip(plugins, report["loaded"], strict=True):
+        for name, why in zip(loaded, report["loaded"], strict=True):
             if why:
                 fix = "put the file, and what it imports, on all nodes at the same path"
-                yield Trouble(f"{node} cannot load the plug-in {file} ({why})", fix)
+                yield Trouble(f"{node} cannot load {name} ({why})", fix)

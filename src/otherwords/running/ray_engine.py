@@ -1,49 +1,69 @@
 """The engine for a Ray cluster: a pool whose workers are actors, wherever the cluster puts them."""
 
+import platform
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from .._version import __version__
 from ..errors import BadInput, caller_level
+from ..storage.files import digest
 from .messages import Hello
-from .pool import News, Pool, Worker
+from .pool import Item, News, Pool, Result, Worker
 from .ray_cluster import connect, parse_address, refuse_unfit
 from .ray_workers import RayCluster
 
 #: Seconds after which a user is told that the cluster has no room for any worker.
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 
 
 class Ray(Pool):
     """Do several shards at a time on a Ray cluster; each worker has a core, or a share of a GPU.
 
-    `address` is that of a cluster; without one, it is what RAY_ADDRESS names, one that runs on this machine, or one
-    that is started here. There are as many workers as the cluster has room for, unless `workers` says. Where it has
-    GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be seen by all.
+    `address` is that of a cluster; without one, it is what RAY_ADDRESS names, what `ray start` started on this
+    machine, or one that is started here. There are as many workers as the cluster has room for, unless `workers` says.
+    Where it has GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be
+    seen by all.
     """
 
     shares_cores = False
 
     def __init__(self, address: str = "", workers: int = 0, gpu_share: float | None = None, shared: str = ""):
         parse_address(address)
-        if gpu_share is not None and not (0 <= gpu_share < 1 or gpu_share == int(gpu_share) > 0):
+        if gpu_share is not None and not (0 <= gpu_share < 1 or (gpu_share > 0 and float(gpu_share).is_integer())):
             fix = "give a part of one, such as 0.25, or a whole number"
             raise BadInput(f"found {gpu_share:g}", field="gpu_share", fix=fix)
         super().__init__(workers)
-        self.address, self.shared = address, shared
+        self.address, self._place = address, shared
+        #: The part of the shared place that is this run's: another run may have the same shards.
+        self.shared = ""
         self._wanted, self._share = workers, gpu_share
+        self._gpus: float | None = None  # of each worker; not known before the cluster is
         self._cluster: RayCluster | None = None
         self._alone_since = 0.0
 
-    def prepare(self, folder: str, files: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+    def prepare(
+        self,
+        folder: str,
+        files: Sequence[str] = (),
+        plugins: Sequence[str] = (),
+        named: Sequence[tuple[str, str]] = (),
+    ) -> None:
         """Connect, and refuse a cluster whose nodes cannot do the work.
 
-        They must have this version, see the run folder or the shared place, and the files that plug-ins read.
+        They must have this version, see the run folder or the shared place, and the files that plug-ins read. They must
+        be able to load the files of plug-ins, and whatever is named: kinds and specs.
         """
         cluster = self._connected()
-        refuse_unfit(cluster, self.shared or folder, files, plugins)
+        refuse_unfit(cluster, self._place or folder, files, plugins, named)
+        own = digest(platform.node(), str(Path(folder).resolve()))[:12]
+        self.shared = f"{self._absolute_place()}/{own}" if self._place else ""
         self._count_room(cluster)
+
+    def _absolute_place(self) -> str:
+        place = self._place.rstrip("/")
+        return place if "://" in place else str(Path(place).expanduser().resolve())
 
     def _connected(self) -> RayCluster:
         if self._cluster is None:
@@ -52,13 +72,26 @@ class Ray(Pool):
 
     def _count_room(self, cluster: RayCluster) -> None:
         """Decide how many workers there are, and what each has."""
-        room = cluster.resources()
-        share = self._share if self._share is not None else float(room.get("GPU", 0) >= 1)
-        if share > room.get("GPU", 0):
-            fix = "leave gpu_share out, or add nodes with GPUs"
-            raise BadInput(f"found {share:g}; the cluster has {room.get('GPU', 0):g} GPUs", field="gpu_share", fix=fix)
+        nodes = [(one["Resources"]["CPU"], one["Resources"].get("GPU", 0)) for one in cluster.nodes()]
+        most = max((gpus for _, gpus in nodes), default=0)
+        share = self._share if self._share is not None else float(most >= 1)
+        if share > most:  # a worker is on one node
+            fix = "leave it out, or add nodes with GPUs"
+            raise BadInput(f"found {share:g}; no node has more than {most:g} GPUs", field="gpu_share", fix=fix)
         self._gpus = share
-        self.count = self._wanted or max(1, int(room.get("GPU", 0) / share) if share else int(room.get("CPU", 1)))
+        room = sum(int(min(cpus, gpus / share) if share else cpus) for cpus, gpus in nodes)
+        self.count = self._wanted or max(1, room)
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        jobs: Iterable[Item],
+        give_up: Callable[[Item, str], Result] | None = None,
+    ) -> Iterator[Result]:
+        """Apply the function to every job; results come in the order of the jobs, and so do warnings and errors."""
+        if self._gpus is None:
+            self._count_room(self._connected())
+        return super().map(function, jobs, give_up)
 
     def is_done_here(self, jobs: int) -> bool:
         """Only nothing."""
@@ -68,9 +101,8 @@ class Ray(Pool):
 
     def start(self, news: News) -> Worker:
         """Start an actor; it may wait until the cluster has room."""
-        cluster = self._connected()
         self._alone_since = time.monotonic()
-        return cluster.hire(news, gpus=self._gpus)
+        return self._connected().hire(news, gpus=self._gpus or 0)
 
     def greet(self, hello: Hello) -> None:
         """A node that came later may have another version."""

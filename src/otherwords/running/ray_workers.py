@@ -26,6 +26,7 @@ from ..errors import shorten
 from .messages import Hello, Prints, carry_out, decoded, encode_job, encoded, thread_settings
 from .pool import Message, News
 
+_LOGGER = logging.getLogger("ray")
 #: Seconds in which Ray must say why a worker ended.
 _PATIENCE = 5.0
 #: Seconds for which a worker holds back its progress: a driver of many workers has more to do than to count.
@@ -47,7 +48,11 @@ class RayCluster:
     """The connection to a cluster. `hire` starts workers; a thread puts what they send into the queues they have."""
 
     def __init__(self, ray: Any, own: bool):
-        self.ray, self._own = ray, own
+        self.ray, self._own, self._level = ray, own, _LOGGER.level
+        if own:  # with another, its user sees what he wants to see
+            _LOGGER.setLevel(logging.CRITICAL)
+            # prints of workers that died to standard output, whatever one asks for
+            import_module("ray._private.worker").print_to_stdstream = lambda *_, **__: None  # type: ignore[attr-defined]
         self._arrived: queue.SimpleQueue[tuple[RayWorker, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._pump, name="news of Ray workers", daemon=True).start()
 
@@ -57,19 +62,15 @@ class RayCluster:
         It may wait for that until the cluster has room. It works in the folder of this process, where its node has one
         of this name.
         """
-        given = thread_settings(max(1, cpus), {})
+        given = thread_settings(max(1, cpus), os.environ)
         if not gpus:
             given.setdefault("CUDA_VISIBLE_DEVICES", "")  # since Ray 2.60, a worker without a share would see all
         calls = {"max_concurrency": 4, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
         with quiet():
             kind = self.ray.remote(num_cpus=cpus, num_gpus=gpus, runtime_env={"env_vars": given}, **calls)(RayActor)
-            worker = RayWorker(self.ray, kind.remote(str(Path.cwd()), [str(one) for one in sys.path]), news)
+            worker = RayWorker(self.ray, kind.remote(*where_from()), news)
         self._ask(worker)
         return worker
-
-    def resources(self) -> dict[str, float]:
-        """What all nodes have together: CPU, GPU."""
-        return dict(self.ray.cluster_resources())
 
     def nodes(self) -> list[dict[str, Any]]:
         """The nodes that are alive and have CPUs, as Ray describes them."""
@@ -81,6 +82,7 @@ class RayCluster:
         if self._own and self.ray.is_initialized():
             with quiet():
                 self.ray.shutdown()
+        _LOGGER.setLevel(self._level)
 
     def _ask(self, worker: "RayWorker") -> None:
         """Ask for the next news of a worker. Ray calls back from threads that must not wait: the pump goes on."""
@@ -108,7 +110,7 @@ class RayCluster:
         """A worker that cannot be reached now may be asked later why: until then, Ray may not know that it died."""
         if isinstance(error, self.ray.exceptions.ActorUnavailableError) and not worker.doubted:
             worker.doubted = True
-            worker.stop()
+            worker.kill()
             self._ask(worker)  # a dead one answers with the reason; one that is not is dead now
         else:
             worker.end(error)
@@ -118,7 +120,7 @@ class RayWorker:
     """A worker as the driver sees it: an actor. What it sends is put into the queue `news`; None when it has ended."""
 
     def __init__(self, ray: Any, actor: Any, news: News):
-        self.actor, self.doubted = actor, False
+        self.actor, self.doubted, self._stopped = actor, False, False
         self.hello: Hello | None = None
         self._ray, self._news, self._error, self._ended = ray, news, "", threading.Event()
 
@@ -129,13 +131,23 @@ class RayWorker:
             self.actor.give.remote(text)
 
     def stop(self) -> None:
-        """Let it end at once, whatever it does."""
-        with suppress(Exception):  # the cluster is gone, and the worker with it
-            self._ray.kill(self.actor, no_restart=True)
+        """Let it end at once, with the processes that it started."""
+        self._stopped = True
+        if self.hello:
+            with suppress(Exception):  # the cluster is gone, and the worker with it
+                self.actor.leave.remote()
+        else:
+            self.kill()  # it waits for a place, or starts
 
     def wait(self, limit: float) -> None:
-        """Wait until it has ended, but not after the time `limit`: Ray will end it in any case."""
-        self._ended.wait(max(0.1, limit - time.monotonic()))
+        """Wait until it has ended; let Ray kill it at the time `limit`."""
+        if not self._ended.wait(max(0.1, limit - time.monotonic())):
+            self.kill()
+
+    def kill(self) -> None:
+        """Let Ray kill it, which leaves the processes that it started."""
+        with suppress(Exception):
+            self._ray.kill(self.actor, no_restart=True)
 
     def describe_end(self) -> str:
         """How it ended, in words."""
@@ -150,9 +162,16 @@ class RayWorker:
 
     def end(self, error: BaseException) -> None:
         """It is gone, for this reason."""
-        self._error = describe(error)
+        self._error = "was stopped" if self._stopped else describe(error)
+        if self.doubted and self._error.startswith("was stopped on"):
+            self._error = "could not be reached any more"
         self._ended.set()
         self._news.put((self, None))
+
+
+def where_from() -> tuple[str, list[str]]:
+    """The folder of this process, and those where it finds modules, for workers to find files and modules there."""
+    return str(Path.cwd()), [str(Path(one).absolute()) for one in sys.path]
 
 
 def describe(error: BaseException) -> str:
@@ -169,8 +188,8 @@ def describe(error: BaseException) -> str:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Ray may neither write to the terminal, nor take the signals of this process."""
-    logger = logging.getLogger("ray")
-    logger.setLevel(logging.CRITICAL)
+    level = _LOGGER.level
+    _LOGGER.setLevel(logging.CRITICAL)
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM) if main else None
     try:
@@ -178,7 +197,7 @@ def quiet() -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(logging.CRITICAL)  # `ray.init` sets it
+        _LOGGER.setLevel(level)
         if before is not None:
             signal.signal(signal.SIGTERM, before)
 
@@ -208,6 +227,13 @@ class RayActor:
     def news(self) -> str:
         """What there is to say since the last call; wait until there is something."""
         return self._news.take()
+
+    def leave(self) -> None:
+        """End at once, with all processes that were started here: Ray would leave them."""
+        for one in import_module("psutil").Process().children(recursive=True):  # Ray brings it along
+            with suppress(Exception):
+                one.kill()
+        os._exit(0)
 
     def _work(self) -> None:
         try:

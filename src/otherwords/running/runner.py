@@ -198,7 +198,7 @@ def _about(study: Study, opened: OpenedData) -> dict[str, Any]:
     """The manifest's opening: everything that decides the result, and the versions it was made with."""
     return {
         "otherwords": __version__,
-        "study": study.model_dump(),
+        "study": study.shown(),
         "seed": study.seed,
         "task": asdict(opened.source.chosen),
         "inputs": opened.inputs,

@@ -23,6 +23,7 @@ from ..registry import load_plugins
 from ..scoring.requirements import group_columns
 from ..storage.files import digest, write_text
 from ..storage.in_memory import AnyTable, as_frame
+from ..storage.places import without_password
 from ..storage.run_folder import BY_WHOM, RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs
@@ -171,6 +172,10 @@ class Study(BaseModel):
         settings = {name: value for name, value in self.model_dump(exclude_defaults=True).items() if name not in _HOW}
         return Path("runs") / f"{plain}-{digest(settings)[:6]}"
 
+    def shown(self) -> dict[str, Any]:
+        """All settings, without the password of a shared place: they are written down, and may be published."""
+        return {**self.model_dump(), "shared": without_password(self.shared)}
+
     def write(self, folder: Path) -> None:
         """Write the study into its run folder, so that `otherwords run FOLDER` can continue it."""
         near = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
@@ -178,7 +183,7 @@ class Study(BaseModel):
         head = f"# The study of this folder: `otherwords run {shown}` continues it.\n"
         made = {"otherwords": __version__, "directory": str(Path.cwd())}
         note = "\n# With which version, and the directory from which the paths above start.\n"
-        write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
+        write_text(folder / STUDY, head + to_toml(self.shown()) + note + to_toml({"made": made}))
 
 
 def read_study(source: str | Path | dict[str, Any] | Study | AnyTable | None = None, **overrides: Any) -> Study:

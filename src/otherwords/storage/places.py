@@ -1,6 +1,8 @@
 """Places that workers share with the driver, a folder or an object store: Parquet files by name."""
 
 import io
+import shutil
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,19 @@ class Place:
         parts = urlsplit(self.where)
         self._remote = "://" in self.where and parts.scheme != "file"
         #: The name without a password, for messages.
-        self.name = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if self._remote else self.where
+        self.name = without_password(self.where)
         if self._remote:
-            self._files, self._root = _open(self.where, self.name)
+            self._own = threading.local()
+            self._own.files, self._root = _open(self.where, self.name)
         else:
             self._folder = Path(parts.path if parts.scheme == "file" else self.where)
+
+    @property
+    def _files(self) -> Any:
+        """The file system; each thread has its own, because a connection, of FTP for one, cannot be shared."""
+        if not hasattr(self._own, "files"):
+            self._own.files, _ = _open(self.where, self.name)
+        return self._own.files
 
     def read(self, name: str) -> pl.DataFrame | None:
         """A table; None where there is none, or a damaged one."""
@@ -55,15 +65,22 @@ class Place:
 
     def store(self, name: str, data: bytes) -> None:
         """Write a file, whole."""
-        if not self._remote:
-            with atomic(Path(self._path(name))) as draft:
-                draft.write_bytes(data)
-            return
         try:
-            self._files.makedirs(self._root, exist_ok=True)
-            self._files.pipe_file(self._path(name), data)
+            if self._remote:
+                self._send(name, data)
+            else:
+                with atomic(Path(self._path(name))) as draft:
+                    draft.write_bytes(data)
         except Exception as error:
             raise self._failed("be written to", error) from error
+
+    def _send(self, name: str, data: bytes) -> None:
+        try:
+            self._files.pipe_file(self._path(name), data)
+        except Exception:  # an object store needs no folder, others do; another worker may be making it now
+            with suppress(Exception):
+                self._files.makedirs(self._root, exist_ok=True)
+            self._files.pipe_file(self._path(name), data)
 
     def has(self, name: str) -> bool:
         """Whether there is such a file."""
@@ -77,11 +94,26 @@ class Place:
         with suppress(Exception):
             self._files.rm_file(self._path(name)) if self._remote else Path(self._path(name)).unlink()
 
+    def clear(self) -> None:
+        """Delete the place with all that is in it, if it may be deleted."""
+        with suppress(Exception):
+            self._files.rm(self._root, recursive=True) if self._remote else shutil.rmtree(self._folder)
+
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}.parquet" if self._remote else str(self._folder / f"{name}.parquet")
 
     def _failed(self, what: str, error: Exception) -> BadInput:
         return BadInput(f"cannot {what}: {type(error).__name__}: {error}", where=self.name, field="shared", fix=_FIX)
+
+
+def without_password(where: str) -> str:
+    """A folder as it is, or a URL without user and password.
+
+    >>> without_password("ftp://me:secret@host:21/folder"), without_password("data/at@home")
+    ('ftp://host:21/folder', 'data/at@home')
+    """
+    parts = urlsplit(where)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else where
 
 
 def _open(url: str, name: str) -> tuple[Any, str]:
