@@ -260,7 +260,7 @@ def test_a_worker_that_is_killed_is_replaced_and_what_kills_all_is_named(here, e
     assert re.search(
         r"a worker was killed or crashed on node \S+, as 2 did before it, while it worked on shard \d", line
     )
-    assert re.search(r"its first row is premise .*, hypothesis .*; what is done is kept; --skip-bad goes on", line)
+    assert re.search(r"its first row is premise .*, hypothesis .*; --skip-bad goes on", line)
     done = otherwords(*STUDY, *engine, "-q", "-o", "stopped", "--skip-bad")
     assert done.returncode == 0
     assert "ask: left out the problems of " in done.stderr
@@ -550,3 +550,21 @@ def test_a_program_runs_twice_and_keeps_its_own_connection(here, cluster):
     assert done.returncode == 0, done.stderr
     for turn in range(3):
         assert files_of(Path(f"out{turn}")) == files
+
+
+@pytest.mark.slow
+def test_a_head_node_that_is_gone_ends_the_run_with_one_line(here):
+    Path("slow.py").write_text("import time\ndef ask(batch):\n    time.sleep(5)\n    return ['neutral'] * len(batch)\n")
+    with nodes() as made:
+        command = [sys.executable, "-m", "otherwords", "run", "--data", "everyday", "--with", "recorded", "--model",
+                   "python:slow.py:ask", "--no-canary", "--no-cache", "--shard", "20", "--batch-size", "1", "--engine",
+                   f"ray://{made.address}", "-o", "out", "-q"]  # fmt: skip
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        limit = time.monotonic() + 120
+        while not list(Path("out").glob(".shards/*.parquet")) and time.monotonic() < limit:
+            time.sleep(0.1)
+        made.head_node.kill_gcs_server()
+        _, stderr = driver.communicate(timeout=120)
+    assert driver.returncode == 2
+    [line] = [line for line in stderr.splitlines() if line.startswith("error:")]
+    assert line.startswith("error: the head node of the Ray cluster does not answer any more; start the cluster again")

@@ -41,7 +41,7 @@ def connect(address: str = "", count: int = 0) -> RayCluster:
     ray = _load_ray()
     if ray.is_initialized():
         _refuse_second(ray, address)
-        return RayCluster(ray, own=False)
+        return RayCluster(ray, own=False, head=_head(ray, address))
     address = address or os.environ.get("RAY_ADDRESS", "")
     with quiet():
         if address and address not in ("auto", "local"):
@@ -49,7 +49,19 @@ def connect(address: str = "", count: int = 0) -> RayCluster:
         elif address == "local" or not _join_local(ray):
             # no dashboard, which needs more packages, and a store that leaves the memory to the models
             _init(ray, "local", num_cpus=count or None, include_dashboard=False, object_store_memory=_STORE)
-    return RayCluster(ray, own=True)
+    return RayCluster(ray, own=True, head=_head(ray, address))
+
+
+def _head(ray: Any, address: str) -> tuple[str, int]:
+    """Where the cluster answers: the head node, or its server for clients."""
+    if ray.util.client.ray.is_connected() and address.startswith("ray://"):
+        return _split(address.removeprefix("ray://"), _CLIENT_PORT)
+    return _split(ray.get_runtime_context().gcs_address, 0)
+
+
+def is_reachable(cluster: RayCluster) -> bool:
+    """Whether a cluster still takes calls."""
+    return _open(*cluster.head)
 
 
 def _load_ray() -> Any:
@@ -126,6 +138,7 @@ def _enter(ray: Any, address: str) -> None:
         if client and not find_spec("grpc"):
             raise MissingExtra(address, "ray")
         ports = f"a head node has port 6379 for its own machines, and {_CLIENT_PORT} for ray://, unless told otherwise"
+        ports += "; where it wants a token, set RAY_AUTH_MODE=token"
         raise _unreachable(f"what answers at {address} is no Ray cluster of this version", ports)
 
 

@@ -3,19 +3,21 @@
 import platform
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from .._version import __version__
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, WorkerLost, caller_level
 from ..storage.files import digest
 from .messages import Hello
-from .pool import Item, News, Pool, Result, Worker
-from .ray_cluster import connect, parse_address, refuse_unfit
+from .pool import News, Pool, Worker
+from .ray_cluster import connect, is_reachable, parse_address, refuse_unfit
 from .ray_workers import RayCluster
 
 #: Seconds after which a user is told that the cluster has no room for any worker.
 _PATIENCE = 60.0
+#: Seconds between two looks at the head node while nothing happens, and looks in vain before it counts as gone.
+_LOOK, _SILENCES = 5.0, 3
 
 
 class Ray(Pool):
@@ -41,7 +43,8 @@ class Ray(Pool):
         self._wanted, self._share = workers, gpu_share
         self._gpus: float | None = None  # of each worker; not known before the cluster is
         self._cluster: RayCluster | None = None
-        self._alone_since = 0.0
+        self._alone_since = self._look_again = 0.0
+        self._silences = 0
 
     def prepare(
         self,
@@ -82,20 +85,9 @@ class Ray(Pool):
         room = sum(int(min(cpus, gpus / share) if share else cpus) for cpus, gpus in nodes)
         self.count = self._wanted or max(1, room)
 
-    def map(
-        self,
-        function: Callable[[Item], Result],
-        jobs: Iterable[Item],
-        give_up: Callable[[Item, str], Result] | None = None,
-    ) -> Iterator[Result]:
-        """Apply the function to every job; results come in the order of the jobs, and so do warnings and errors."""
-        if self._gpus is None:
-            self._count_room(self._connected())
-        return super().map(function, jobs, give_up)
-
     def is_done_here(self, jobs: int) -> bool:
         """Only nothing."""
-        if jobs and not self.count:
+        if jobs and self._gpus is None:
             self._count_room(self._connected())
         return jobs == 0
 
@@ -111,7 +103,8 @@ class Ray(Pool):
             raise BadInput(found, field="engine", fix=f"install otherwords {__version__} on all nodes")
 
     def wait_on(self, starting: int) -> None:
-        """Say so, once, where the cluster has no room for any worker."""
+        """Say so, once, where the cluster has no room for any worker; stop where it is gone."""
+        self._refuse_gone()
         if starting == len(self._workers) and 0 < self._alone_since < time.monotonic() - _PATIENCE:
             self._alone_since = 0.0
             needs = f"{self._gpus:g} GPU" if self._gpus else "a CPU"
@@ -119,6 +112,18 @@ class Ray(Pool):
                 f"no worker could start for {_PATIENCE:.0f} s: each needs {needs}; see `ray status`; still waiting"
             )
             warnings.warn(message, stacklevel=caller_level())
+
+    def _refuse_gone(self) -> None:
+        """Stop before Ray does, which would end this process a minute after its head node, without a word."""
+        if time.monotonic() < self._look_again or self._cluster is None:
+            return
+        self._look_again = time.monotonic() + _LOOK
+        self._silences = 0 if is_reachable(self._cluster) else self._silences + 1
+        if self._silences == _SILENCES:
+            self._cluster.forget()
+            self._workers.clear()  # which cannot be told to end, and end by themselves
+            fix = "start the cluster again, and run the same command"
+            raise WorkerLost(f"the head node of the Ray cluster does not answer any more; {fix}")
 
     def advice(self) -> str:
         """What may help where workers are lost."""

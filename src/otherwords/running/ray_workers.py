@@ -47,8 +47,8 @@ _ENDS = (
 class RayCluster:
     """The connection to a cluster. `hire` starts workers; a thread puts what they send into the queues they have."""
 
-    def __init__(self, ray: Any, own: bool):
-        self.ray, self._own, self._level = ray, own, _LOGGER.level
+    def __init__(self, ray: Any, own: bool, head: tuple[str, int]):
+        self.ray, self._own, self.head, self._level = ray, own, head, _LOGGER.level
         if own:  # with another, its user sees what he wants to see
             _LOGGER.setLevel(logging.CRITICAL)
             # prints of workers that died to standard output, whatever one asks for
@@ -83,6 +83,11 @@ class RayCluster:
             with quiet():
                 self.ray.shutdown()
         _LOGGER.setLevel(self._level)
+
+    def forget(self) -> None:
+        """The cluster is gone: Ray would wait for it in vain, and then end this process."""
+        self._own = False
+        self._arrived.put(None)
 
     def _ask(self, worker: "RayWorker") -> None:
         """Ask for the next news of a worker. Ray calls back from threads that must not wait: the pump goes on."""
