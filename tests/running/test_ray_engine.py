@@ -16,7 +16,7 @@ from pathlib import Path
 import jobs
 import pytest
 from engine_runs import ROWS, assert_both_see_the_same, files_of, manifest_of, write
-from ray_nodes import IGNORED, add, free_port, nodes, served
+from ray_nodes import IGNORED, add, free_port, nodes
 
 import otherwords as ow
 from otherwords.running.ray_cluster import connect
@@ -311,17 +311,6 @@ def test_a_driver_that_is_ended_leaves_no_workers_and_what_is_done(here, engine,
     for name, before in zip(("varied", "asked"), usual, strict=True):
         assert before - texts(name) == Counter(), "nothing is lost"
         assert (texts(name) - before).total() <= (2 * IN_HAND if name == "asked" else 0)
-
-
-@pytest.mark.slow
-def test_a_study_from_outside_the_cluster_gives_the_same_bytes(here):
-    pytest.importorskip("grpc", reason="a client of Ray needs grpcio")
-    files, _, printed, *usual = alone()
-    with served() as (address, _):
-        done = otherwords(*STUDY, "--engine", address, "-q", "-o", "out")
-    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
-    assert files_of(Path("out")) == files
-    assert [texts("varied"), texts("asked")] == usual
 
 
 # Where the data are
