@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -222,7 +223,7 @@ class _Delegation:
 
     def _post(self, job: ShardJob, pending: _Pending, keys: list[bytes], texts: pl.DataFrame) -> Iterator[AskJob]:
         """Write a file of texts, and give the job to answer it, unless another driver had it answered before."""
-        name = digest(__version__, self._model.signature, self._asker.size, [key.hex() for key in keys])
+        name = digest(__version__, self._model.signature, self._asker.size, sha256(b"".join(keys)).hexdigest())
         if not job.fresh and (answers := self._place.read(f"{name}{_ANSWERS}")) is not None:
             self._hear(pending, keys, Answered(f"{name}{_ANSWERS}"), answers)
             current().advance(int(texts[_ROWS].sum()))
