@@ -4,6 +4,7 @@ import importlib
 import inspect
 import io
 import json
+import sys
 import time
 import traceback
 import warnings
@@ -149,6 +150,7 @@ def carry_out(job: str, send: Callable[[int], None]) -> Outcome:
         except BaseException as error:
             outcome = Outcome(error=packed(error), trace=traceback.format_exc())
     report.tell()
+    sys.stdout.flush()
     return outcome._replace(warnings=tuple(packed(one.message) for one in caught))  # type: ignore[arg-type]
 
 
@@ -172,16 +174,26 @@ class _Report(Progress):
 
 
 class Prints(io.RawIOBase):
-    """A stream whose text the driver prints on its standard error."""
+    """A stream whose text the driver prints on its standard error, in whole lines: those of others come between."""
 
     def __init__(self, send: Callable[[str], None]):
-        self._send = send
+        self._send, self._rest = send, ""
 
     def writable(self) -> bool:
         """It can only be written to."""
         return True
 
     def write(self, data: Any) -> int:
-        """Send a text."""
-        self._send(bytes(data).decode("utf-8", "replace"))
+        """Send the lines that are whole."""
+        text = self._rest + bytes(data).decode("utf-8", "replace")
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        self._rest = text[end:]
+        if end:
+            self._send(text[:end])
         return len(data)
+
+    def flush(self) -> None:
+        """Send what is left of a line."""
+        rest, self._rest = getattr(self, "_rest", ""), ""
+        if rest:
+            self._send(rest)
