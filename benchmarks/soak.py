@@ -108,7 +108,7 @@ class Soak:
         """Kill a run in the middle of a stage, and continue it."""
         out = self.place / f"kill-{number}"
         stage = ["start", *STAGES][number % (len(STAGES) + 1)]
-        engine = "processes:2" if number % 5 == 4 else "in-process"
+        engine = "processes:2" if number % 5 > 2 else "in-process"
         pattern, count = STAGES.get(stage, ("manifest.json", 1))
         after, delay = moments.randrange(count) + (stage != "start"), moments.random()
         process = self.start(out, engine)
