@@ -10,6 +10,7 @@ Of every bucket, sixteen bytes are kept until the end: a cluster may come up aga
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -47,11 +48,12 @@ def collapse(parts: Sequence[pl.LazyFrame], by: Sequence[str] = (), labels: Sequ
     """
     try:
         schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
-        wanted, collapser = _columns_needed(schema, by), _Collapser(schema, by)
-        for part in parts:
-            there = part.collect_schema()
-            collapser.add(part.select(name for name in wanted if name in there).collect())
-        return collapser.table(labels)
+        with ThreadPoolExecutor(1, "answers-check") as pool:
+            wanted, collapser = _columns_needed(schema, by), _Collapser(schema, by, pool)
+            for part in parts:
+                there = part.collect_schema()
+                collapser.add(part.select(name for name in wanted if name in there).collect())
+            return collapser.table(labels)
     except (_NotCollapsible, pl.exceptions.PolarsError):  # a damaged part is named where all are read
         return None
 
@@ -101,7 +103,9 @@ class _Collapser:
     is a distinct bucket, as the sorted kinds of its answers.
     """
 
-    def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str]):
+    def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str], pool: ThreadPoolExecutor):
+        self._pool = pool
+        self._checked: Future[bool] | None = None
         self.schema = {**schema, **{name: pl.String() for name in _TEXTS if schema.get(name) == pl.Null}}
         own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS)
         self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *own]
@@ -148,11 +152,10 @@ class _Collapser:
         originals = np.flatnonzero(~varied)
         if len(originals) != size or not (np.bincount(number[originals], minlength=size) == 1).all():
             raise _NotCollapsible
-        if has_duplicates(number, frame["variant"]):
-            raise _NotCollapsible
+        self._check_behind(number, frame)
         stated = [name for name in frame.columns if name.startswith("p:")]
         own.has_probabilities.add(any(frame[name].null_count() < frame.height for name in stated))
-        if len(own.has_probabilities) > 1 or bad_probabilities(frame).any():
+        if len(own.has_probabilities) > 1:
             raise _NotCollapsible
         kind, numbers, counts = self._kinds(frame, varied)
         own.kinds = _padded(own.kinds, len(self.kinds))
@@ -164,6 +167,15 @@ class _Collapser:
             place = np.argsort(number[originals], kind="stable")
             own.cluster.append(first[place])
             own.check.append(second[place].astype(np.uint32))
+
+    def _check_behind(self, number: Array, frame: pl.DataFrame) -> None:
+        """Look for answers that cannot be used in another thread, while these are counted; one part at a time."""
+        self._refuse_checked()
+        self._checked = self._pool.submit(_has_bad_answers, number, frame)
+
+    def _refuse_checked(self) -> None:
+        if self._checked is not None and self._checked.result():
+            raise _NotCollapsible
 
     def _kinds(self, frame: pl.DataFrame, varied: Array) -> tuple[Array, Array, Array]:
         """The kind of each row, numbered in this part; the number of each kind in all parts; how often it occurs."""
@@ -203,6 +215,7 @@ class _Collapser:
 
     def table(self, labels: Sequence[str]) -> pl.DataFrame:
         """The distinct buckets of all models, refused where the table cannot be read or a hash stood for two things."""
+        self._refuse_checked()
         sequences = [np.frombuffer(one, dtype=np.int32) for one in self.patterns]
         kinds = pl.DataFrame(list(self.kinds), schema=[_VARIED, *self.columns], orient="row", infer_schema_length=None)
         kinds = kinds.with_columns(pl.col(name).cast(self.schema[name]) for name in self.columns)
@@ -247,6 +260,10 @@ class _Collapser:
         )
         table = table.join(lists, on="bucket", how="left", maintain_order="left")
         return table.with_columns(pl.when(~pl.col(_VARIED)).then(pl.col(PLACES))).drop(_VARIED)
+
+
+def _has_bad_answers(number: Array, frame: pl.DataFrame) -> bool:
+    return bool(has_duplicates(number, frame["variant"]) or bad_probabilities(frame).any())
 
 
 def _bucket_numbers(names: pl.Series) -> tuple[Array, int]:
