@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from engine_runs import ROWS, assert_both_see_the_same, seen, write
 
 import otherwords as ow
 from otherwords.errors import BadInput, WorkerLost
+from otherwords.models import writing
 
 #: A model that writes down what it is asked, ends its process at a text with "11" where there is a file `trap`, and
 #: waits before each batch where there is a file `slow`.
@@ -60,6 +62,21 @@ def test_a_text_of_several_shards_is_asked_once_and_the_bytes_are_those_of_one_p
     assert set(once.values()) == {1}
     assert shared == alone
     assert not (here / "shared" / ".shards").exists()
+
+
+def test_a_text_is_asked_once_although_its_answer_is_not_in_the_file_yet(here, monkeypatch):
+    monkeypatch.setattr(writing, "REST", 1e6)  # the second transaction is the last
+    monkeypatch.setattr(writing, "SLOW", 1e6)
+
+    class Here:
+        def map(self, function, jobs):
+            return map(function, jobs)
+
+    again = [{**row, "id": f"again-{row['id']}"} for row in (*ROWS[2:], *ROWS[:2])]  # in other shards
+    write(Path("mixed.jsonl"), [*ROWS, *again])
+    model = f"scripted(log={json.dumps(str(here / 'asked'))})"
+    seen(here / "out", Here(), data=["mixed.jsonl"], **{**SETTINGS, "models": [model]})
+    assert set(asked().values()) == {1}
 
 
 def test_models_that_judge_variants_themselves(tmp_path):

@@ -145,7 +145,7 @@ class Questions(NamedTuple):
         return old[self.texts.places]
 
 
-class Told(NamedTuple):
+class Replies(NamedTuple):
     """Answers that somebody else got from a model: the keys of the texts, the answers, whether they may be stored."""
 
     keys: list[bytes]
@@ -219,15 +219,15 @@ class Asker:
             self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
 
-    def take(self, questions: Questions, told: Sequence[Told]) -> tuple[Predictions, npt.NDArray[np.bool_]]:
-        """The same where the answers that were missing are told: others were asked, and what they said is stored.
+    def take(self, questions: Questions, replies: Sequence[Replies]) -> tuple[Predictions, npt.NDArray[np.bool_]]:
+        """The same where the answers that were missing are replies: others were asked, and what they said is stored.
 
         Questions that were looked up meanwhile rely on them, also on those that must not be stored. The second value
         says which rows have an answer: nobody may have been able to give one.
         """
         texts = questions.texts
         parts, asked = self._known(questions), dict[bytes, int]()
-        for keys, answers, storable in told:
+        for keys, answers, storable in replies:
             some = {key: questions.unknown[key] for key in keys}
             parts.append((np.fromiter(some.values(), np.int64, len(some)), answers))
             asked |= some
@@ -237,8 +237,8 @@ class Asker:
         there = np.zeros(len(whole), np.bool_)
         for rows, _ in parts:
             there[rows] = True
-        if told:
-            not_stored = not all(one.storable for one in told)
+        if replies:
+            not_stored = not all(one.storable for one in replies)
             self._recent.append((self._writer.added + not_stored, asked, whole))
         return whole.take(texts.places), there[texts.places]
 

@@ -19,7 +19,7 @@ import polars as pl
 from .. import pipeline
 from .._version import __version__
 from ..errors import BadInput
-from ..models.answering import Asker, Questions, Texts, Told, answer_table
+from ..models.answering import Asker, Questions, Replies, Texts, answer_table
 from ..models.cache import Cache
 from ..models.model import Answerer
 from ..models.predictions import Predictions
@@ -146,7 +146,7 @@ class _Pending:
     finish: Callable[[Questions, Predictions, Flags], None]
     is_posted: bool = False
     pieces: deque[list[bytes]] = field(default_factory=deque)
-    told: list[Told] = field(default_factory=list)
+    replies: list[Replies] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
 
@@ -161,7 +161,8 @@ class _Delegation:
         self._asker, self._model, self._task = asker, asker.model, asker.model.task
         self._writer, self._jobs, self._place = writer, jobs, place
         self._pending: deque[_Pending] = deque()
-        self._asked: set[bytes] = set()
+        self._asked: set[bytes] = set()  # and not in the file yet
+        self._stored: deque[list[bytes]] = deque()  # since the last look
         self._storable = True
         self.made: dict[int, Made] = {}
 
@@ -205,6 +206,8 @@ class _Delegation:
         counted: bool = True,
     ) -> Iterator[AskJob]:
         texts = Texts.of({name: frame[name].cast(pl.String) for name in self._task.fields}, self._task)
+        while self._stored:  # before the look-up, which finds them
+            self._asked.difference_update(self._stored.popleft())
         questions = self._asker.look_up(texts, batched=False)
         shared = self._asked if self._storable else set()
         todo = {key: row for key, row in questions.unknown.items() if key not in shared}
@@ -241,13 +244,12 @@ class _Delegation:
             self._storable = False  # the shard must not be taken for a whole one
         else:
             self._hear(pending, keys, answered, self._place.read(answered.name))
-        self._asked.difference_update(keys)
         self._finish_answered()
 
     def _hear(self, pending: _Pending, keys: list[bytes], answered: Answered, answers: pl.DataFrame | None) -> None:
         if answers is None or answers.height != len(keys):
             raise BadInput(f"lacks the answers {answered.name}", where=self._place.name, fix="run again")
-        pending.told.append(Told(keys, _read_table(answers), answered.storable))
+        pending.replies.append(Replies(keys, _read_table(answers), answered.storable))
         self._storable &= answered.storable
         pending.files += [answered.name.rpartition("-")[0], answered.name]
 
@@ -255,7 +257,9 @@ class _Delegation:
         """Finish the first shards, as long as all that they asked is answered."""
         while self._pending and self._pending[0].is_posted and not self._pending[0].pieces:
             pending = self._pending.popleft()
-            pending.finish(pending.questions, *self._asker.take(pending.questions, pending.told))
+            pending.finish(pending.questions, *self._asker.take(pending.questions, pending.replies))
+            for one in pending.replies:
+                self._writer.then(partial(self._stored.append, one.keys))
             for name in pending.files:  # once the answers are stored, and the part is there
                 self._writer.then(partial(self._place.remove, name))
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from ..errors import ON_COMMAND_LINE, BadInput
+from ..errors import BadInput, setting
 from .pool import Pool
 from .processes import Processes
 
@@ -85,16 +85,12 @@ def _refuse_idle(kind: str, **settings: Any) -> None:
     """Refuse settings of another engine, which would change nothing."""
     for name, value in settings.items():
         if value not in (0, [], None, "") and kind not in _FOR[name]:
-            other = "; on Ray, give a worker's share with gpu_share" if (name, kind) == ("gpus", "ray") else ""
-            fix = f"choose it with engine={' or '.join(_FOR[name])}, or leave {name} out{other}"
-            raise BadInput(f"is not for the engine {kind}", field=name, fix=_as_options(fix))
-
-
-def _as_options(text: str) -> str:
-    """Names of settings as the command line has them, where one is used."""
-    if not ON_COMMAND_LINE.get():
-        return text
-    return text.replace("engine=", "--engine ").replace("gpu_share", "--gpu-share").replace("leave ", "leave --")
+            own, share = setting(f"--{name.replace('_', '-')}", name), setting("--gpu-share", "gpu_share")
+            other = f"; on Ray, give a worker's share with {share}" if (name, kind) == ("gpus", "ray") else ""
+            fix = (
+                f"choose it with {setting('--engine ', 'engine=')}{' or '.join(_FOR[name])}, or leave {own} out{other}"
+            )
+            raise BadInput(f"is not for the engine {kind}", field=own, fix=fix)
 
 
 def _refuse_no_url(shared: str) -> None:

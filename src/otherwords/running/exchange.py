@@ -66,8 +66,9 @@ def map_elsewhere(
 
     def send() -> Iterator[SentJob]:
         for job in jobs:
-            one = _addressed(job, stage, where)
-            if made := reused(stage, job, SHARD_STAGES[stage].key(job)) or _taken_back(one, place):
+            key = SHARD_STAGES[stage].key(job)
+            one = _addressed(job, stage, where, key)
+            if made := reused(stage, job, key) or _taken_back(one, place):
                 there.append(made)
                 current().advance(made.rows)
                 continue
@@ -84,9 +85,8 @@ def map_elsewhere(
     yield from there
 
 
-def _addressed(job: ShardJob, stage: str, where: str) -> SentJob:
+def _addressed(job: ShardJob, stage: str, where: str, key: str) -> SentJob:
     sources = [(part.parent.name, f"{part.parent.name}-{key_of(part)}") for part in sources_of(stage, job)]
-    key = SHARD_STAGES[stage].key(job)
     return SentJob(
         job, stage, where, tuple(sources), tuple((one, f"{one}-{key}") for one in SHARD_STAGES[stage].results)
     )

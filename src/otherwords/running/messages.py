@@ -149,7 +149,7 @@ def carry_out(job: str, send: Callable[[int], None]) -> Outcome:
             raise
         except BaseException as error:
             outcome = Outcome(error=packed(error), trace=traceback.format_exc())
-    report.tell()
+    report.send_now()
     sys.stdout.flush()
     return outcome._replace(warnings=tuple(packed(one.message) for one in caught))  # type: ignore[arg-type]
 
@@ -164,9 +164,9 @@ class _Report(Progress):
         """So many more rows are done."""
         self._count += count
         if time.monotonic() - self._last > _REPORT:
-            self.tell()
+            self.send_now()
 
-    def tell(self) -> None:
+    def send_now(self) -> None:
         """Tell the driver now."""
         if self._count:
             self._send(self._count)

@@ -4,6 +4,7 @@ import queue
 import sys
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -46,7 +47,7 @@ class Worker(Protocol):
         ...
 
 
-class Pool:
+class Pool(ABC):
     """Does several jobs at a time, each in a worker; what one prints, warns of and raises looks as if done here.
 
     The workers start with the first jobs and keep what they load (a model, a parser) until `close`. A worker that is
@@ -86,13 +87,13 @@ class Pool:
         """Whether so few jobs (0, 1, or 2 for more) are done in this process: there is nothing to share."""
         return jobs < 2 or self.count < 2
 
+    @abstractmethod
     def start(self, news: News) -> Worker:
         """Start a worker; it says Hello when it is ready."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advice(self) -> str:
         """What may help where workers are lost."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """End all workers, whatever they are doing. The next job starts new ones."""
@@ -151,10 +152,10 @@ class Pool:
                 mapping.failed_starts = 0
                 self.greet(message)
 
-    def greet(self, hello: Hello) -> None:
+    def greet(self, hello: Hello) -> None:  # noqa: B027
         """A worker is ready: refuse one that will not do."""
 
-    def wait_on(self, starting: int) -> None:
+    def wait_on(self, starting: int) -> None:  # noqa: B027
         """Nobody sent anything for a second, and so many workers are not ready yet."""
 
     def _replace(self, worker: Worker, mapping: "_Mapping") -> None:

@@ -108,7 +108,7 @@ class RayCluster:
                 continue
             self._ask(worker)
             for one in messages:
-                worker.tell(decoded(one))
+                worker.hand_on(decoded(one))
             del arrived, answer  # what Ray keeps for as long as it is known here
 
     def _end(self, worker: "RayWorker", error: BaseException) -> None:
@@ -159,7 +159,7 @@ class RayWorker:
         self._ended.wait(_PATIENCE)
         return self._error or "does not answer"
 
-    def tell(self, message: Message) -> None:
+    def hand_on(self, message: Message) -> None:
         """Hand on what it sent."""
         if isinstance(message, Hello):
             self.hello = message
