@@ -20,7 +20,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from otherwords.models.answering import load
 from otherwords.problem import TASKS
-from otherwords.running import asking, delegating, exchange
+from otherwords.running import Engine, asking, delegating, exchange
 from otherwords.running.stages import ShardJob
 from otherwords.storage.places import Place
 from otherwords.storage.run_folder import RunFolder
@@ -125,13 +125,14 @@ def _empty_jobs(tiny: bool, folder: str) -> Iterator[dict[str, Any]]:
             "at_most": 5.0,
             "detail": detail,
         }
-        yield {
-            "claim": f"peak memory of the driver, engine {name}, at {many:,} jobs above that at {few:,}",
-            "measured": large["peak_mb"] - small["peak_mb"],
-            "unit": "MB",
-            "at_most": 20,
-            "detail": f"{large['peak_mb']:.0f} MB against {small['peak_mb']:.0f} MB",
-        }
+        yield _memory(f"of the driver, engine {name}, at {many:,} jobs above that at {few:,}", large, small, 20)
+
+
+def _memory(whose: str, large: dict[str, Any], small: dict[str, Any], most: float) -> dict[str, Any]:
+    one, other = large["peak_mb"], small["peak_mb"]
+    detail = f"{one:.0f} MB against {other:.0f} MB"
+    claim = f"peak memory {whose}"
+    return {"claim": claim, "measured": one - other, "unit": "MB", "at_most": most, "detail": detail}
 
 
 def _overhead(tiny: bool, folder: str) -> dict[str, Any]:
@@ -149,13 +150,13 @@ def _overhead(tiny: bool, folder: str) -> dict[str, Any]:
 # What the driver does itself
 
 
-class Apart:
+class Apart(Engine):
     """An engine whose jobs are done here, but count for nothing: `seconds` is what they took."""
 
     def __init__(self) -> None:
         self.seconds, self.jobs = 0.0, 0
 
-    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], give_up: Any = None) -> Iterator[Any]:
         for job in jobs:
             start, token = time.perf_counter(), _WORKER.set(True)
             result = self.do(function, job)
@@ -251,13 +252,7 @@ def _answers(tiny: bool) -> Iterator[dict[str, Any]]:
         "at_most": 3.0,
         "detail": f"{_rate(many, large)}; here {many / here['wall']:,.0f} rows/s",
     }
-    yield {
-        "claim": f"peak memory of that driver at {many:,} rows above that at {few:,}",
-        "measured": large["peak_mb"] - small["peak_mb"],
-        "unit": "MB",
-        "at_most": 150,
-        "detail": f"{large['peak_mb']:.0f} MB against {small['peak_mb']:.0f} MB",
-    }
+    yield _memory(f"of that driver at {many:,} rows above that at {few:,}", large, small, 150)
     for what, found in ((f"a store of {1e3 * CALL:.0f} ms a call", stored), ("pieces of 1,024 rows", pieces)):
         yield {
             "claim": f"the same with {what}, {few:,} rows, a row, times shards of {size:,} in a folder",
@@ -310,8 +305,9 @@ def _exchange(folder: Path, count: int, size: int, place: str) -> tuple[float, f
         kinds = {"of": pl.String, "how": pl.String}
         run_folder.write("problems", number, f"key {number}", pl.DataFrame(columns, schema_overrides=kinds))
     engine, start_time = Apart(), time.perf_counter()
+    engine.shared = place
     for stage, using in (("variants", "contractions"), ("buckets", "surface")):
         jobs = (ShardJob(str(run_folder.path), number, TASKS["nli"], (f"{using}.v1",)) for number in range(len(shards)))
-        made = list(exchange.map_elsewhere(engine, stage, jobs, place))
+        made = list(exchange.map_elsewhere(engine, stage, jobs))
         assert len(made) == len(shards)
     return time.perf_counter() - start_time - engine.seconds, engine.seconds, engine.jobs

@@ -17,7 +17,7 @@ from otherwords.errors import BadInput, WrongAnswer
 from otherwords.models.cache import Cache
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS
-from otherwords.running import asking, stages
+from otherwords.running import Engine, asking, stages
 from otherwords.running.asking import answer_shards
 from otherwords.running.stages import ShardJob
 from otherwords.storage.run_folder import RunFolder
@@ -214,11 +214,11 @@ def test_several_models_answer_as_each_does_alone(tmp_path, check):
 
 
 def test_engines_of_ones_own_get_a_job_for_each_model_and_shard(tmp_path):
-    class Counting:
+    class Counting(Engine):
         def __init__(self):
             self.names = []
 
-        def map(self, function, some):
+        def map(self, function, some, give_up=None):
             for job in some:
                 self.names.append((function.__name__, *job.using, job.number))
                 yield function(job)

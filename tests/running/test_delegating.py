@@ -17,6 +17,7 @@ from engine_runs import ROWS, assert_both_see_the_same, seen, write
 import otherwords as ow
 from otherwords.errors import BadInput, WorkerLost
 from otherwords.models import writing
+from otherwords.running import Engine
 
 #: A model that writes down what it is asked, ends its process at a text with "11" where there is a file `trap`, and
 #: waits before each batch where there is a file `slow`.
@@ -68,8 +69,8 @@ def test_a_text_is_asked_once_although_its_answer_is_not_in_the_file_yet(here, m
     monkeypatch.setattr(writing, "REST", 1e6)  # the second transaction is the last
     monkeypatch.setattr(writing, "SLOW", 1e6)
 
-    class Here:
-        def map(self, function, jobs):
+    class Here(Engine):
+        def map(self, function, jobs, give_up=None):
             return map(function, jobs)
 
     again = [{**row, "id": f"again-{row['id']}"} for row in (*ROWS[2:], *ROWS[:2])]  # in other shards

@@ -23,17 +23,17 @@ from otherwords.errors import BadInput, MissingExtra, WorkerLost
 from otherwords.problem import TASKS
 from otherwords.progress import Progress, current, reporting_to
 from otherwords.registry import is_local
-from otherwords.running import InProcess, Processes, Study, messages, stages
-from otherwords.running.engines import make_engine
+from otherwords.running import Engine, InProcess, Processes, Study, messages, stages
+from otherwords.running.engines import closing, make_engine
 
 
-class Backwards:
+class Backwards(Engine):
     """The last job first, each with nothing made before: what travels to another process does so here, too."""
 
     def __init__(self) -> None:
         self.done: list[tuple[str, int]] = []
 
-    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any], give_up: Any = None) -> Iterator[Any]:
         results = []
         for job in reversed(list(jobs)):
             stages.forget()
@@ -313,3 +313,20 @@ def test_a_study_is_continued_on_another_engine_with_its_results(tmp_path):
     assert first[0] == again[0]
     assert first[2]["warnings"] == again[2]["warnings"] != []
     assert 'engine = "processes:2"' in (tmp_path / "out" / "study.toml").read_text()
+
+
+def test_an_object_that_is_no_engine_is_refused(tmp_path):
+    class Mapper:
+        def map(self, function, jobs):
+            return map(function, jobs)
+
+    with refuses(BadInput, field="engine"):
+        study(tmp_path / "out", Mapper())
+
+
+def test_results_that_the_driver_cannot_read_end_the_run():
+    engine = Processes(2)
+    with closing(engine), pytest.raises(TypeError, match="Local cannot travel"):
+        list(engine.map(jobs.of_a_local_class, range(2)))
+    with closing(engine), pytest.raises(WorkerLost, match="while it worked on shard 0"):
+        list(engine.map(jobs.unreadable, range(2)))

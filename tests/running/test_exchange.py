@@ -9,19 +9,19 @@ from engine_runs import ROWS, seen, write
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.running import Study
+from otherwords.running import Engine, Study
 from otherwords.running.exchange import SentJob
 from otherwords.running.ray_engine import Ray
 from otherwords.storage.places import without_password
 
 
-class Elsewhere:
+class Elsewhere(Engine):
     """Does what workers do that do not see the run folder; `spoil` ends the first job while its results are written."""
 
     def __init__(self, shared: Path, spoil: bool = False):
         self.shared, self.spoil, self.given = str(shared), spoil, []
 
-    def map(self, function, jobs):
+    def map(self, function, jobs, give_up=None):
         for job in jobs:
             self.given.append(job)
             done = function(job)

@@ -24,6 +24,7 @@ from otherwords import __version__
 from otherwords.errors import BadInput, MissingExtra
 from otherwords.running.messages import Hello, Outcome, unpacked
 from otherwords.running.ray_cluster import check_nodes, connect, refuse_unfit
+from otherwords.running.ray_workers import _News
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
 pytestmark = IGNORED
@@ -202,7 +203,7 @@ def test_a_place_that_nodes_cannot_see_is_refused(cluster):
     pytest.importorskip("fsspec")
     with pytest.raises(BadInput, match=r"node \S+ cannot see memory://mine") as caught:
         refuse_unfit(cluster, "memory://mine")  # a file system that each process has for itself
-    assert "--shared" in caught.value.fix
+    assert caught.value.fix.endswith("with shared")  # on the command line, --shared
     with pytest.raises(BadInput, match="cannot be written to"):
         refuse_unfit(cluster, "/proc/nothing/there")
 
@@ -323,3 +324,30 @@ def test_a_client_from_outside_gets_the_same(own, tmp_path):
                 worker.give(jobs.die, 2)
                 assert outcome(news)[1] is None
                 assert worker.describe_end().startswith("was killed or crashed on node ")
+
+
+def test_a_job_that_prints_without_end_is_heard():
+    sent, over = _News(), threading.Event()
+
+    def talk():
+        while not over.is_set():
+            sent.send("again\n")
+
+    talking = threading.Thread(target=talk)
+    talking.start()
+    try:
+        start = time.monotonic()
+        assert "again" in sent.take()
+        assert time.monotonic() - start < 10
+    finally:
+        over.set()
+        talking.join()
+
+
+def test_a_worker_that_says_what_nobody_understands_is_replaced(cluster):
+    news = queue.SimpleQueue()
+    worker = cluster.hire(news)
+    assert isinstance(news.get(timeout=60)[1], Hello)
+    worker.give(jobs.unreadable, None)
+    assert news.get(timeout=60) == (worker, None)
+    assert "nowhere" in worker.describe_end()

@@ -94,6 +94,19 @@ def test_passwords_are_not_shown(server):
     assert "secret" not in str(caught.value)
 
 
+def test_passwords_in_what_a_store_says_are_not_shown(server, monkeypatch):
+    place = Place(server)
+
+    def fail(path):
+        raise OSError(f"{server}/{path}: timed out; user secret")
+
+    monkeypatch.setattr(place._files, "cat_file", fail)
+    with refuses(BadInput, field="shared") as caught:
+        place.fetch("one")
+    assert "timed out" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder", "/proc/nothing/there"])
 def test_a_place_that_cannot_be_reached_is_refused(url):
     pytest.importorskip("fsspec")

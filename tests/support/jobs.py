@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import sys
@@ -64,3 +65,18 @@ def visible_gpus(folder):
     while len(list(Path(folder).iterdir())) < 2 and time.monotonic() < limit:
         time.sleep(0.02)
     return os.environ["CUDA_VISIBLE_DEVICES"], os.getpid()
+
+
+def unreadable(_):
+    """A result of a class that the driver cannot import."""
+    kind = dataclasses.make_dataclass("NoSuchRecord", ["number"])
+    kind.__module__ = "nowhere"
+    return kind(1)
+
+
+def of_a_local_class(_):
+    @dataclasses.dataclass
+    class Local:
+        number: int
+
+    return Local(1)

@@ -32,7 +32,7 @@ from ..storage.places import Place
 from ..storage.run_folder import RunFolder, key_of
 from ..validity.mutual_entailment import judged_by, pairs_to_judge, with_own_verdicts
 from .asking import key_and_part, read_kept, unfit, write_answers
-from .engines import Engine, GiveUp, map_jobs
+from .pool import Engine, GiveUp
 from .stages import Made, ShardJob, load_cached
 
 #: Batches that a worker answers before the driver has their answers.
@@ -171,7 +171,7 @@ class _Delegation:
     ) -> None:
         """Map what `ask` gives for each shard over the engine, and take what comes back."""
         pieces = (piece for job in self._jobs for piece in ask(job))
-        for one in map_jobs(engine, ask_texts, pieces, give_up):
+        for one in engine.map(ask_texts, pieces, give_up):
             self._take(one)
         self._finish_answered()
 

@@ -37,8 +37,9 @@ from ..validity.mutual_entailment import Counts, judged_by
 from ..variants.generating import notes_table, refuse_repeated
 from . import asking, shards, stages
 from .delegating import Answered, AskJob, delegate
-from .engines import Engine, InProcess, map_jobs
+from .engines import InProcess
 from .exchange import clear_place, map_elsewhere
+from .pool import Engine
 from .readiness import (
     all_need_variants,
     count_variants,
@@ -89,10 +90,9 @@ class Driver:
         """
         if self.study.models and (path := cache_path(self.study.cache)):
             Cache(path).close()
-        if prepare := getattr(self.engine, "prepare", None):
-            named = self._named_for_workers()
-            files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
-            prepare(str(self.folder.path.absolute()), files, self.plugins, named)
+        named = self._named_for_workers()
+        files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
+        self.engine.prepare(str(self.folder.path.absolute()), files, self.plugins, named)
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
@@ -287,11 +287,11 @@ class Driver:
         """Map one stage over all shards, on the engine; say of each part what was made."""
         current().start(stage, total)
         counts, engine, jobs = [], self._engine_for(stage, using), self._jobs(stage, using)
-        shared, give_up = getattr(engine, "shared", ""), partial(self._give_up_shard, stage)
+        give_up = partial(self._give_up_shard, stage)
         for made in (
-            map_elsewhere(engine, stage, jobs, shared, give_up)
-            if shared
-            else map_jobs(engine, stages.SHARD_STAGES[stage].function, jobs, give_up)
+            map_elsewhere(engine, stage, jobs, give_up)
+            if engine.shared
+            else engine.map(stages.SHARD_STAGES[stage].function, jobs, give_up)
         ):
             stages.merge_accounts(using, made)
             counts.append(made._replace(accounts=()))
@@ -322,7 +322,7 @@ class Driver:
             return asking.answer_shards(jobs)
         model = stages.release(spec, self.task, self._label_map(spec), self.fresh)
         self._known[spec] = model
-        place = getattr(engine, "shared", "") or str(self.folder.path.absolute() / SHARDS)
+        place = engine.shared or str(self.folder.path.absolute() / SHARDS)
         return delegate(engine, model, jobs, place, self._give_up_texts)
 
     def _give_up_shard(self, stage: str, job: Any, reason: str) -> stages.Made:
@@ -379,10 +379,10 @@ class Driver:
             return InProcess()
         if stage == "answers":
             model = self._load(using[0]).model
-            alone = model.uses_all_cores and getattr(self.engine, "shares_cores", False)
+            alone = model.uses_all_cores and self.engine.shares_cores
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
         given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
-        surveyed = not all(given) if getattr(self.engine, "shared", "") else not any(given)
+        surveyed = not all(given) if self.engine.shared else not any(given)
         return InProcess() if surveyed else self.engine  # what was learned of the texts is here, and in the run folder
 
     def _models_judge(self) -> bool:

@@ -3,45 +3,30 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from ..errors import BadInput, setting
-from .pool import Pool
+from .pool import Engine, GiveUp, Item, Result
 from .processes import Processes
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-#: Called with a job that no worker survived, and the reason.
-GiveUp = Callable[[Any, str], Any]
 #: The engine of a study that names none, and all there are.
 USUAL, NAMES = "in-process", "in-process, processes, processes:N, ray or ray://HOST:PORT"
 
 
-class Engine(Protocol):
-    """Anything that can map a function over jobs.
-
-    Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
-    Results come back in the order of the jobs. No stage needs more than this. Where an engine has a method `close`, it
-    is called at the end of a run.
-    """
-
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function to every job."""
-        ...
-
-
-class InProcess:
+class InProcess(Engine):
     """Do one shard after the other, here."""
 
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], jobs: Iterable[Item], give_up: GiveUp | None = None
+    ) -> Iterator[Result]:
         """Apply the function to every job, lazily, so that memory stays flat."""
         return map(function, jobs)
 
 
 def make_engine(
     name: str, workers: int = 0, gpus: Sequence[int] = (), gpu_share: float | None = None, shared: str = ""
-) -> "InProcess | Pool":
+) -> Engine:
     """The engine of this name: in-process, processes (also processes:N), ray, or ray://HOST:PORT. Nothing starts yet.
 
     `workers` is how many there are, if not as many as there are cores. `gpus` are for processes: a worker for each.
@@ -124,13 +109,12 @@ def count_gpus() -> int:
     return int(torch.cuda.device_count())
 
 
-def map_jobs(
-    engine: Engine, function: Callable[[Item], Result], jobs: Iterable[Item], give_up: GiveUp | None = None
-) -> Iterator[Result]:
-    """Map a function over jobs; `give_up` is called with one that no worker survives, and gives what stands for it."""
-    if give_up and isinstance(engine, Pool):
-        return engine.map(function, jobs, give_up)
-    return engine.map(function, jobs)
+def checked(engine: Engine) -> Engine:
+    """An engine of the user's own, refused where it is none."""
+    if not isinstance(engine, Engine):
+        fix = f"derive it from otherwords.running.Engine, or name one: {NAMES}"
+        raise BadInput(f"found {type(engine).__name__}", field="engine", fix=fix)
+    return engine
 
 
 @contextmanager
@@ -139,5 +123,4 @@ def closing(engine: Engine) -> Iterator[None]:
     try:
         yield
     finally:
-        if close := getattr(engine, "close", None):
-            close()
+        engine.close()

@@ -18,7 +18,7 @@ from ..progress import current
 from ..storage.files import atomic
 from ..storage.places import Place
 from ..storage.run_folder import DAMAGED, RunFolder, key_of
-from .engines import Engine, GiveUp, map_jobs
+from .pool import Engine, GiveUp
 from .stages import SHARD_STAGES, Made, ShardJob, height, reused, sources_of
 
 
@@ -59,15 +59,15 @@ def _sent(place: Place, file: str) -> bytes:
 
 
 def map_elsewhere(
-    engine: Engine, stage: str, jobs: Iterable[ShardJob], where: str, give_up: GiveUp | None = None
+    engine: Engine, stage: str, jobs: Iterable[ShardJob], give_up: GiveUp | None = None
 ) -> Iterator[Made]:
-    """Map a stage over shards whose parts travel through a place; what is in either already is not made again."""
-    place, there, sent = Place(where), list[Made](), deque[SentJob]()
+    """Map a stage over shards whose parts travel through the place that workers share; what is there is not remade."""
+    place, there, sent = Place(engine.shared), list[Made](), deque[SentJob]()
 
     def send() -> Iterator[SentJob]:
         for job in jobs:
             key = SHARD_STAGES[stage].key(job)
-            one = _addressed(job, stage, where, key)
+            one = _addressed(job, stage, engine.shared, key)
             if made := reused(stage, job, key) or _taken_back(one, place):
                 there.append(made)
                 current().advance(made.rows)
@@ -77,7 +77,7 @@ def map_elsewhere(
             sent.append(one)
             yield one
 
-    for made in map_jobs(engine, make_elsewhere, send(), give_up):
+    for made in engine.map(make_elsewhere, send(), give_up):
         one = sent.popleft()
         if not _taken_back(one, place) and not made.given_up:
             raise BadInput(f"lacks what was made of shard {one.number}", where=place.name, fix="run again")
@@ -95,9 +95,11 @@ def _addressed(job: ShardJob, stage: str, where: str, key: str) -> SentJob:
 def _taken_back(sent: SentJob, place: Place) -> Made | None:
     """Take the parts that were made of a shard into the run folder, if all are there; then none needs to stay there."""
     folder = RunFolder(sent.job.folder)
-    found = [(folder.part(stage, sent.number), place.fetch(file) or b"") for stage, file in sent.results]
-    if not all(_is_whole(data) for _, data in found):
-        return None
+    found = []
+    for stage, file in sent.results:
+        if not _is_whole(data := place.fetch(file) or b""):
+            return None
+        found.append((folder.part(stage, sent.number), data))
     for part, data in found:
         _write(part, data)
     for _, file in (*sent.results, *sent.sources):
@@ -114,8 +116,8 @@ def _is_whole(data: bytes) -> bool:
 
 def clear_place(engine: Engine) -> None:
     """Delete what a run, or a command, has in the place that its workers share."""
-    if where := getattr(engine, "shared", ""):
-        Place(where).clear()
+    if engine.shared:
+        Place(engine.shared).clear()
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -17,8 +17,9 @@ from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .driver import Driver
-from .engines import USUAL, Engine, closing, make_engine
+from .engines import USUAL, checked, closing, make_engine
 from .exchange import clear_place
+from .pool import Engine
 from .readiness import files_read
 from .study import Study
 
@@ -141,7 +142,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     tables.refuse_unwritable(out, *files_read(source.names, study))
     if source.skip_bad:
         refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
-    engine = make_engine(engine) if isinstance(engine, str) else engine
+    engine = make_engine(engine) if isinstance(engine, str) else checked(engine)
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place, _clearing(engine), closing(engine):
         driver, summary = Driver(study, source, RunFolder(place), engine), Summary()
         driver.take_in(folder)

@@ -71,12 +71,13 @@ def encoded(value: Any) -> Any:
         return {type(value).__name__: [encoded(one) for one in value]}
     if isinstance(value, Mapping):
         return {"dict": [[encoded(key), encoded(one)] for key, one in value.items()]}
-    if inspect.isfunction(value) or isinstance(value, type):
+    if (inspect.isfunction(value) or isinstance(value, type)) and "<locals>" not in value.__qualname__:
         return {"name": f"{value.__module__}:{value.__qualname__}"}
-    if is_dataclass(value) or hasattr(value, "_fields"):
+    if (is_dataclass(value) or hasattr(value, "_fields")) and not isinstance(value, type):
         names = getattr(value, "_fields", None) or [one.name for one in fields(value)]
         return {"record": encoded(type(value))["name"], "fields": {one: encoded(getattr(value, one)) for one in names}}
-    raise TypeError(f"{type(value).__name__} cannot travel: give workers names, paths and numbers")
+    name = getattr(value, "__qualname__", type(value).__name__)
+    raise TypeError(f"{name} cannot travel: give workers names, paths, numbers, and functions of a module")
 
 
 def decoded(value: Any) -> Any:

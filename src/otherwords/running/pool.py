@@ -1,4 +1,4 @@
-"""A pool of workers: gives them jobs, takes what they send, replaces those that are lost; results come in order."""
+"""What an engine is, and a pool of workers: it gives them jobs, takes what they send, replaces those that are lost."""
 
 import queue
 import sys
@@ -6,7 +6,7 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +16,8 @@ from .messages import Hello, Outcome, Remote, packed, unpacked
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+#: Called with a job that no worker survived, and the reason; gives what stands for its result.
+GiveUp = Callable[[Any, str], Any]
 #: What is sent: a worker is ready, has done a job or so many rows of it, has printed something, or is gone.
 Message = Hello | Outcome | int | str | None
 News = queue.SimpleQueue[tuple["Worker", Message]]
@@ -25,6 +27,40 @@ AHEAD = 4
 TRIES = 3
 #: Seconds that workers have to leave when they are stopped.
 _GRACE = 3.0
+
+
+class Engine(ABC):
+    """Anything that can map a function over jobs.
+
+    Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
+    Results come back in the order of the jobs. An engine of one's own needs `map` alone.
+    """
+
+    #: The folder or URL through which parts travel to workers that do not see the run folder.
+    shared: str = ""
+
+    @property
+    def shares_cores(self) -> bool:
+        """Whether workers have no more than this process: a model that uses all of it is better asked here."""
+        return False
+
+    @abstractmethod
+    def map(
+        self, function: Callable[[Item], Result], jobs: Iterable[Item], give_up: GiveUp | None = None
+    ) -> Iterator[Result]:
+        """Apply the function to every job; `give_up` says what stands for one that no worker survives."""
+
+    def prepare(  # noqa: B027
+        self,
+        folder: str,
+        files: Sequence[str] = (),
+        plugins: Sequence[str] = (),
+        named: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Called before any work, with what workers must see and load: refuse what cannot end well."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called at the end of a run: let workers, if there are any, end."""
 
 
 class Worker(Protocol):
@@ -47,7 +83,7 @@ class Worker(Protocol):
         ...
 
 
-class Pool(ABC):
+class Pool(Engine):
     """Does several jobs at a time, each in a worker; what one prints, warns of and raises looks as if done here.
 
     The workers start with the first jobs and keep what they load (a model, a parser) until `close`. A worker that is
@@ -63,10 +99,7 @@ class Pool(ABC):
         self._mapping: _Mapping | None = None
 
     def map(
-        self,
-        function: Callable[[Item], Result],
-        jobs: Iterable[Item],
-        give_up: Callable[[Item, str], Result] | None = None,
+        self, function: Callable[[Item], Result], jobs: Iterable[Item], give_up: GiveUp | None = None
     ) -> Iterator[Result]:
         """Apply the function to every job; results come in the order of the jobs, and so do warnings and errors.
 
@@ -105,9 +138,7 @@ class Pool(ABC):
         for one in workers:
             one.wait(limit)
 
-    def _spread(
-        self, function: Callable[..., Any], jobs: Iterator[Any], give_up: Callable[[Any, str], Any] | None
-    ) -> Iterator[Any]:
+    def _spread(self, function: Callable[..., Any], jobs: Iterator[Any], give_up: GiveUp | None) -> Iterator[Any]:
         if self._mapping:
             self.close()  # its workers are at jobs of a map that nobody finished
         mapping = self._mapping = _Mapping(function, enumerate(jobs))
@@ -152,10 +183,10 @@ class Pool(ABC):
                 mapping.failed_starts = 0
                 self.greet(message)
 
-    def greet(self, hello: Hello) -> None:  # noqa: B027
+    def greet(self, hello: Hello) -> None:
         """A worker is ready: refuse one that will not do."""
 
-    def wait_on(self, starting: int) -> None:  # noqa: B027
+    def wait_on(self, starting: int) -> None:
         """Nobody sent anything for a second, and so many workers are not ready yet."""
 
     def _replace(self, worker: Worker, mapping: "_Mapping") -> None:
@@ -172,7 +203,7 @@ class Pool(ABC):
                 end = f"a worker {worker.describe_end()} before it was ready, {TRIES} times"
                 raise WorkerLost(f"{end}; {self.advice()}")
 
-    def _settle(self, job: Any, outcome: Outcome, give_up: Callable[[Any, str], Any] | None) -> Any:
+    def _settle(self, job: Any, outcome: Outcome, give_up: GiveUp | None) -> Any:
         """Warn of what a job warned of, unless another did before it; give its result, or raise its error."""
         for one in outcome.warnings:
             warning = unpacked(one)

@@ -32,8 +32,6 @@ class Processes(Pool):
     With `gpus`, there is a worker for each of these, which sees no other.
     """
 
-    shared = ""
-
     def __init__(self, count: int = 0, gpus: Sequence[int] = ()):
         super().__init__(len(gpus) or count or cores())
         self.gpus = tuple(gpus)
@@ -41,7 +39,7 @@ class Processes(Pool):
 
     @property
     def shares_cores(self) -> bool:
-        """Whether workers have no more than this process: a model that uses all of it is better asked here."""
+        """Where they have no GPU of their own."""
         return not self.gpus
 
     def is_done_here(self, jobs: int) -> bool:
@@ -103,7 +101,11 @@ class _Process:
         with self._process.stdout as stream:  # type: ignore[union-attr]
             while message is not None:
                 text = _read(stream.fileno())
-                message = None if text is None else decoded(json.loads(text))
+                try:
+                    message = None if text is None else decoded(json.loads(text))
+                except Exception:  # what only the worker knows
+                    self._process.kill()
+                    message = None
                 news.put((self, message))
 
 

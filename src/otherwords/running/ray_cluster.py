@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, setting, shorten
 from ..storage.places import Place
 from .ray_workers import RayCluster, describe, quiet, where_from
 
@@ -253,7 +253,7 @@ def check_nodes(
         reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *files], plugins, named))
     finally:
         place.remove(token)
-    seen = {place.name: "give a folder or URL that all nodes see, with --shared"}
+    seen = {place.name: f"give a folder or URL that all nodes see, with {setting('--shared', 'shared')}"}
     seen |= dict.fromkeys(files, "put it on all nodes, at the same path")
     loaded = [*(f"the plug-in {file}" for file in plugins), *(spec for _, spec in named)]
     return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, loaded)]

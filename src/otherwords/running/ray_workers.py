@@ -52,7 +52,9 @@ class RayCluster:
         if own:  # with another, its user sees what he wants to see
             _LOGGER.setLevel(logging.CRITICAL)
             # prints of workers that died to standard output, whatever one asks for
-            import_module("ray._private.worker").print_to_stdstream = lambda *_, **__: None  # type: ignore[attr-defined]
+            self._shows = vars(import_module("ray._private.worker"))
+            self._print = self._shows["print_to_stdstream"]
+            self._shows["print_to_stdstream"] = lambda *_, **__: None
         self._arrived: queue.SimpleQueue[tuple[RayWorker, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._pump, name="news of Ray workers", daemon=True).start()
 
@@ -82,6 +84,7 @@ class RayCluster:
         if self._own and self.ray.is_initialized():
             with quiet():
                 self.ray.shutdown()
+            self._shows["print_to_stdstream"] = self._print
         _LOGGER.setLevel(self._level)
 
     def forget(self) -> None:
@@ -102,13 +105,13 @@ class RayCluster:
         while arrived := self._arrived.get():
             worker, answer = arrived
             try:
-                messages = json.loads(answer.result())
+                messages = [decoded(one) for one in json.loads(answer.result())]
             except BaseException as error:
                 self._end(worker, error)
                 continue
             self._ask(worker)
             for one in messages:
-                worker.hand_on(decoded(one))
+                worker.hand_on(one)
             del arrived, answer  # what Ray keeps for as long as it is known here
 
     def _end(self, worker: "RayWorker", error: BaseException) -> None:
@@ -118,6 +121,7 @@ class RayCluster:
             worker.kill()
             self._ask(worker)  # a dead one answers with the reason; one that is not is dead now
         else:
+            worker.kill()  # one that is alive, but says what nobody understands
             worker.end(error)
 
 
@@ -265,8 +269,11 @@ class _News:
             while taken and isinstance(count := taken[-1], int):
                 rows += count
                 taken.pop()
+            left = max(0, limit - time.monotonic())
             try:
-                taken.append(self._messages.get(timeout=0 if taken else max(0, limit - time.monotonic())))
+                if not left:  # a job that prints without end must not keep it all
+                    raise queue.Empty
+                taken.append(self._messages.get(timeout=0 if taken else left))
             except queue.Empty:
                 return json.dumps([encoded(one) for one in (*([rows] if rows else []), *taken)])
 

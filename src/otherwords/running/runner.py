@@ -27,7 +27,8 @@ from ..storage.in_memory import AnyTable
 from ..storage.run_folder import RunFolder
 from ..storage.specs import split_name
 from .driver import Driver
-from .engines import Engine, closing
+from .engines import checked, closing
+from .pool import Engine
 from .readiness import (
     OpenedData,
     open_data,
@@ -100,7 +101,7 @@ def run(
     (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
 
     `engine` is "in-process", "processes" (a worker for each core), "ray" or "ray://HOST:PORT" (one for each core or GPU
-    of a cluster), or an object with a method `map`.
+    of a cluster), or an `Engine` of your own.
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
@@ -117,7 +118,7 @@ def run(
     folder.refuse_foreign()
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
-    chosen = study.make_engine() if engine is None or isinstance(engine, str) else engine
+    chosen = study.make_engine() if engine is None or isinstance(engine, str) else checked(engine)
     driver = Driver(study, opened.source, folder, chosen, fresh)
     driver.continues = earlier is not None and "cache" not in overrides
     if out:

@@ -27,8 +27,8 @@ from ..storage.places import without_password
 from ..storage.run_folder import BY_WHOM, RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs
-from .engines import NAMES, USUAL, InProcess, make_engine
-from .pool import Pool
+from .engines import NAMES, USUAL, make_engine
+from .pool import Engine
 
 #: The study in its run folder.
 STUDY = "study.toml"
@@ -121,7 +121,7 @@ class Study(BaseModel):
         self.make_engine()
         return self
 
-    def make_engine(self) -> InProcess | Pool:
+    def make_engine(self) -> Engine:
         """The engine that is chosen."""
         return make_engine(self.engine, self.workers, self.gpus, self.gpu_share, self.shared)
 

@@ -103,7 +103,7 @@ class Place:
         return f"{self._root}/{name}.parquet" if self._remote else str(self._folder / f"{name}.parquet")
 
     def _failed(self, what: str, error: Exception) -> BadInput:
-        return BadInput(f"cannot {what}: {type(error).__name__}: {error}", where=self.name, field="shared", fix=_FIX)
+        return BadInput(f"cannot {what}: {_said(error, self.where)}", where=self.name, field="shared", fix=_FIX)
 
 
 def without_password(where: str) -> str:
@@ -114,6 +114,16 @@ def without_password(where: str) -> str:
     """
     parts = urlsplit(where)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else where
+
+
+def _said(error: Exception, url: str) -> str:
+    """What an error says, without the password that the URL has."""
+    user, at, _ = urlsplit(url).netloc.rpartition("@")
+    secrets = [user + at, user.partition(":")[2]] if at else []
+    text = f"{type(error).__name__}: {error}"
+    for one in filter(None, secrets):
+        text = text.replace(one, "")
+    return text
 
 
 def _open(url: str, name: str) -> tuple[Any, str]:
@@ -128,7 +138,5 @@ def _open(url: str, name: str) -> tuple[Any, str]:
             str(error), where=name, field="shared", fix="install it on this machine and on the workers"
         ) from error
     except Exception as error:
-        raise BadInput(
-            f"cannot be opened: {type(error).__name__}: {error}", where=name, field="shared", fix=_FIX
-        ) from error
+        raise BadInput(f"cannot be opened: {_said(error, url)}", where=name, field="shared", fix=_FIX) from error
     return files, root.rstrip("/")
