@@ -16,7 +16,7 @@ from pathlib import Path
 import jobs
 import pytest
 from engine_runs import ROWS, assert_both_see_the_same, files_of, manifest_of, write
-from ray_nodes import IGNORED, add, free_port, nodes
+from ray_nodes import IGNORED, add, free_port, nodes, served
 
 import otherwords as ow
 from otherwords.running.ray_cluster import connect
@@ -557,3 +557,16 @@ def test_a_head_node_that_is_gone_ends_the_run_with_one_line(here):
     assert driver.returncode == 2
     [line] = [line for line in stderr.splitlines() if line.startswith("error:")]
     assert line.startswith("error: the head node of the Ray cluster does not answer any more; start the cluster again")
+
+
+@pytest.mark.slow
+def test_a_study_through_the_port_for_clients_is_the_same(here):
+    pytest.importorskip("grpc", reason="a client of Ray needs grpcio")
+    files, manifest, printed, *asked = alone()
+    with served() as (address, _):
+        done = otherwords(*STUDY, "--engine", address, "-q", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert without_patience(done.stderr) == printed
+    assert files_of(Path("out")) == files
+    assert manifest_of(Path("out")) == manifest
+    assert [texts("varied"), texts("asked")] == asked
