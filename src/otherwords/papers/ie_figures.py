@@ -21,7 +21,7 @@ from .ie_samples import RUN
 #: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
 _TOP, _EXAMPLES = 20, 4
 #: Settings up to which the summary has a line for each.
-_LINES = 60
+_LINES = 120
 #: What differs from machine to machine: kept apart, so that the same experiment gives the same files.
 TIMINGS = ("seconds",)
 
@@ -288,7 +288,7 @@ def _notes(found: IEResults) -> list[str]:
         ),
         f"equivalent: accuracies within {100 * settings.margin:g} points in every run (TOST, p < {settings.alpha:g}).",
         (
-            "accuracy, after: % right on the test set as it is, transformed, means over runs; drop: the difference. "
+            "accuracy, after: % right on the test set as it is and transformed, over all runs; drop: the difference. "
             "flips: % of answers that change, which the test does not see where they cancel."
         ),
         _unsound_note(found),
