@@ -324,6 +324,11 @@ def test_signal_to_noise_takes_the_rho_that_all_models_have() -> None:
     scan = experiment(models=("baseline",), rho=(0.0, 0.25, 0.5, 0.75))
     found = analysed(pl.concat([experiment(), scan]))
     assert found.snr["values"].to_list() == [4, 4, 4]
+    apart = experiment(models=("a",), rho=(0.1,)).with_columns(dataset=pl.lit("second"))  # no rho but its own
+    other = analysed(pl.concat([experiment(), scan, apart, apart.with_columns(model=pl.lit("b"), rho=pl.lit(0.9))]))
+    counts = {(row["dataset"], row["model"]): row["values"] for row in other.snr.iter_rows(named=True)}
+    assert counts == {**dict.fromkeys((("toy", one) for one in ("a", "b", "baseline")), 4),
+                      ("second", "a"): 2, ("second", "b"): 2}  # fmt: skip
 
 
 def hard_by_hand(matched: pl.DataFrame, models: tuple[str, ...]) -> set[str]:
