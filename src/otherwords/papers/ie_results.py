@@ -299,7 +299,7 @@ _ENDS = {
 
 
 def signal_to_noise(runs: pl.DataFrame) -> pl.DataFrame:
-    """Mean over deviation (ddof 0) of accuracies on originals, over runs at those rho that all models of a data set have.
+    """Mean over deviation (ddof 0) of accuracies on originals, over the rho that all models of a data set have.
 
     The ratio rewards a model that is constant, and is not defined where the deviation is 0: both stand beside it.
     """
