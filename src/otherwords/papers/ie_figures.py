@@ -366,9 +366,11 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def write(found: IEResults, folder: Path) -> list[Path]:
     """Write all tables as CSV, figures also as SVG, and `results.md`; the seconds of each run go to `timings.csv`.
 
-    Apart from that file, the same answers and settings give the same bytes.
+    Apart from that file, the same answers and settings give the same bytes. What the page of an earlier analysis in the
+    folder names, and this one does not have, is removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    former = _named_by(folder / "results.md")
     shown = exhibits(found)
     timings = [name for name in TIMINGS if name in found.runs.columns]
     frames = {"runs": found.runs.drop(timings), "decisions": found.decisions}
@@ -386,7 +388,18 @@ def write(found: IEResults, folder: Path) -> list[Path]:
     for name, content in {"results.txt": text(found) + "\n", "results.md": page(found, shown)}.items():
         written.append(folder / name)
         write_text(written[-1], content)
+    for name in former - {path.name for path in written}:
+        (folder / name).unlink(missing_ok=True)
     return written
+
+
+def _named_by(page: Path) -> set[str]:
+    """The files beside a page of results that it links to, and the times of its runs."""
+    if not page.is_file():
+        return set()
+    return {"timings.csv"} | set(
+        re.findall(r"\]\(((?:figure|table)-[\w.-]+\.(?:csv|svg))\)", page.read_text(encoding="utf-8"))
+    )
 
 
 def page(found: IEResults, shown: Sequence[Exhibit | Absent]) -> str:
