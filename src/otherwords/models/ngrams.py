@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
+from ..inference.joining import default_join, options_of, shown_task
 from ..problem import Batch, Task
 from ..registry import models
 from .model import Model, probabilities
@@ -32,20 +34,20 @@ _OFFSET, _PRIME, _NGRAM_PRIME = 2166136261, 16777619, np.uint64(116049371)
 _TEXTS = 8192
 
 Numbers = npt.NDArray[np.int64]
-Sides = tuple[tuple[int, ...], ...]
 
 
-@models("ngrams.v1", unsigned=("path",))
-def ngrams(path: Path) -> Model:
+@models("ngrams.v1", unsigned=("path", "task"))
+def ngrams(path: Path, task: Any = None) -> Model:
     """Ask a classifier that the trainer `ngrams` wrote: words and word n-grams with a weight for each label.
 
     `path` is the folder of the training.
     """
     found = read_trained(path)
+    found.refuse_other(task)
     space, weights = read(found.folder, len(found.labels))
 
     def answer(batch: Batch) -> Floats:
-        lines = joined(found.task, found.fields, zip(*found.texts(batch), strict=True))
+        lines = joined(found.task, found.fields, found.texts(batch))
         return probabilities(scores(space.features(lines), weights), found.labels, str(found.folder))
 
     return Model(answer, found.labels, found.identity(WEIGHTS, FEATURES), batch_size=1024, light=True)
@@ -136,42 +138,17 @@ class FeatureSpace:
         return np.concatenate([numbers, grams])[order], np.bincount(text, minlength=len(lines))
 
 
-def sides(task: Task, fields: Sequence[str]) -> tuple[Sides, ...]:
-    """How the shown fields are put to a classifier: their positions as one or two texts, for each option where it chooses.
-
-    Where a task chooses between fields, each option is put with the first field before it and the others behind, as
-    ParaNLU does with a-NLI. Of more than two fields, the last target is the second text.
-
-    >>> from otherwords.problem import TASKS
-    >>> sides(TASKS["d-nli"], ("premise", "hypothesis", "update"))
-    (((0, 1), (2,)),)
-    >>> sides(TASKS["a-nli"], ("obs1", "obs2", "hyp1", "hyp2"))
-    (((0,), (2, 1)), ((0,), (3, 1)))
-    """
-    place = {name: number for number, name in enumerate(fields)}
-    if set(task.labels) <= set(task.fields):
-        if hidden := [name for name in task.labels if name not in place]:
-            fix = f"{task.name} chooses between {', '.join(task.labels)}: show them all"
-            raise BadInput(f"{hidden[0]} is not among the fields shown", field="fields", fix=fix)
-        first, *rest = [place[name] for name in fields if name not in task.labels] or [-1]
-        before = ((first,),) if first >= 0 else ()
-        return tuple((*before, (place[option], *rest)) for option in task.labels)
-    if len(fields) == 1:
-        return (((0,),),)
-    second = next((place[name] for name in reversed(task.targets) if name in place), len(fields) - 1)
-    second = 1 if len(fields) == 2 else second
-    return ((tuple(one for one in range(len(fields)) if one != second), (second,)),)
-
-
-def joined(task: Task, fields: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[str]:
+def joined(task: Task, fields: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
     """Every problem as one text, as ParaNLU gives them to fastText: "P H U", or "o1 h1 o2 | o1 h2 o2".
 
     >>> from otherwords.problem import TASKS
-    >>> joined(TASKS["a-nli"], ("hyp1", "hyp2"), [("It rained.", "It snowed.")])
+    >>> joined(TASKS["a-nli"], ("hyp1", "hyp2"), [["It rained."], ["It snowed."]])
     ['It rained. | It snowed.']
     """
-    options = [[number for side in option for number in side] for option in sides(task, fields)]
-    return [" | ".join(" ".join(filter(None, (row[i] for i in option))) for option in options) for row in rows]
+    options = options_of(task)
+    rows = default_join(shown_task(task, fields)).rows(dict(zip(fields, columns, strict=True)), options)
+    lines, each = [" ".join(filter(None, row)) for row in rows], len(options) or 1
+    return [" | ".join(lines[start : start + each]) for start in range(0, len(lines), each)]
 
 
 def word_hash(word: str) -> int:
@@ -199,7 +176,7 @@ def read(folder: Path, labels: int) -> tuple[FeatureSpace, Floats]:
     try:
         found = json.loads((folder / FEATURES).read_text(encoding="utf-8"))
         with np.load(folder / WEIGHTS, allow_pickle=False) as arrays:
-            grams, weights = arrays["grams"], arrays["weights"].astype(np.float64)
+            grams, weights = arrays["grams"], arrays["weights"]
         words = tuple(map(str, found.pop("words")))
         space = FeatureSpace(words, grams, **found)
         if weights.shape != (len(space), labels):
@@ -207,7 +184,12 @@ def read(folder: Path, labels: int) -> tuple[FeatureSpace, Floats]:
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         fix = "train the model again, in another folder"
         raise BadInput(f"cannot be read as a model of ngrams: {error}", where=str(folder), fix=fix) from error
-    return space, np.vstack([weights, np.zeros((1, labels))])
+    return space, with_unseen(weights)
+
+
+def with_unseen(weights: npt.NDArray[Any]) -> Floats:
+    """The weights, and those of n-grams that training did not show: zero."""
+    return np.vstack([weights.astype(np.float64), np.zeros((1, weights.shape[1]))])
 
 
 def _slices(lines: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -1,15 +1,15 @@
 """Classifiers on word vectors, as the trainers `bow_mlp` and `bilstm` write them; they need torch.
 
-A text is the mean of its words' vectors, or what a BiLSTM makes of them. Two texts u and v are compared as InferSent does
-(Conneau et al. 2017): a network of three layers reads u, v, |u - v| and u * v; one text alone is read as it is. How
-several fields become two texts, `ngrams.sides` says. A choice between fields is a score for each option.
+A text is the mean of its words' vectors, or what a BiLSTM makes of them. Two texts u and v are compared as InferSent
+does (Conneau et al. 2017): a network of three layers reads u, v, |u - v| and u * v; one text alone is read as it is.
+How several fields become two texts, `inference.joining` says. A choice between fields is a score for each option.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, MissingExtra
+from ..inference.joining import default_join, options_of, shown_task
 from ..inference.torch_device import choose_device
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import atomic, write_text
 from ..words.language import UNSPACED
 from .model import Model, Reply, probabilities
-from .ngrams import sides
 from .predictions import Floats
 from .trained import read_trained
 
@@ -48,13 +48,14 @@ _ROWS = {"cpu": 64, "cuda": 1024}
 Numbers = npt.NDArray[np.int64]
 
 
-@models("word_vectors.v1", unsigned=("path", "device"), extra="hf")
-def word_vectors(path: Path, device: str = "auto") -> Model:
+@models("word_vectors.v1", unsigned=("path", "device", "task"), extra="hf")
+def word_vectors(path: Path, device: str = "auto", task: Any = None) -> Model:
     """Ask a classifier on word vectors that the trainer `bow_mlp` or `bilstm` wrote.
 
     `path` is the folder of the training; `device` is auto (cuda where there is one), cpu or cuda:N.
     """
     found = read_trained(path)
+    found.refuse_other(task)
     require_torch("word_vectors")
     place = choose_device(device, f"word_vectors:{path}")
     vocabulary, shape, network = read(found.folder, found.task, found.fields, place)
@@ -62,8 +63,7 @@ def word_vectors(path: Path, device: str = "auto") -> Model:
     def answer(batch: Batch) -> Reply:
         if not len(batch):
             return Reply(np.empty((0, len(found.labels))), np.empty(0, np.bool_))
-        rows = zip(*found.texts(batch), strict=True)
-        examples = vocabulary.examples(found.task, found.fields, rows)
+        examples = vocabulary.numbered(found.task, found.fields, found.texts(batch))
         logits = logits_of(network, shape, examples, place)
         return Reply(probabilities(logits, found.labels, str(found.folder)), examples.cut)
 
@@ -142,17 +142,17 @@ class KnownWords:
         text = text.replace("’", "'")
         return _WORD.findall(text.lower() if self.lower else text)
 
-    def examples(self, task: Task, fields: Sequence[str], rows: Iterable[Sequence[str | None]]) -> NumberedTexts:
-        """Problems, given by the texts of the shown fields, as numbers."""
-        options = sides(task, fields)
+    def numbered(self, task: Task, fields: Sequence[str], columns: Sequence[Sequence[str]]) -> NumberedTexts:
+        """Problems, given by the columns of the shown fields, as numbers."""
+        options = options_of(task)
+        join = default_join(shown_task(task, fields))
+        rows = join.rows(dict(zip(fields, columns, strict=True)), options)
         known: dict[str, int] = {}
-        joined = ([" ".join(filter(None, (row[i] for i in side))) for o in options for side in o] for row in rows)
-        places = [[known.setdefault(text, len(known)) for text in texts] for texts in joined]
+        places = [[known.setdefault(text, len(known)) for text in row] for row in rows]
         read = [self._read(text) for text in known]
-        long = np.array([cut for _, cut in read], np.bool_)
-        shape = (len(places), len(options), len(options[0]))
-        numbers = np.array(places, np.int64).reshape(shape)
-        return NumberedTexts([text for text, _ in read], numbers, long[numbers].any(axis=(1, 2)))
+        numbers = np.array(places, np.int64).reshape(-1, len(options) or 1, len(join.parts))
+        cut = np.array([long for _, long in read], np.bool_)[numbers].reshape(len(numbers), -1)
+        return NumberedTexts([text for text, _ in read], numbers, np.asarray(cut.any(axis=1)))
 
     def _read(self, text: str) -> tuple[list[int], bool]:
         words = self.split(text)
@@ -241,8 +241,7 @@ def read(
         vocabulary = KnownWords(**{**found, "words": tuple(found["words"])})
         network = shape.build()
         network.load_state_dict(load_file(folder / NETWORK))
-        options = sides(task, fields)
-        if shape.texts != len(options[0]) or shape.words != len(vocabulary.words) + 2:
+        if shape.texts != len(default_join(shown_task(task, fields)).parts) or shape.words != len(vocabulary.words) + 2:
             raise ValueError("network, vocabulary and task do not belong together")
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         message = f"cannot be read as a model of word_vectors: {error}"

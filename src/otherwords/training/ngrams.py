@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..models.ngrams import FEATURES, TOKENS, WEIGHTS, Features, FeatureSpace, joined, scores
+from ..models.model import probabilities
+from ..models.ngrams import FEATURES, TOKENS, WEIGHTS, Features, FeatureSpace, joined, scores, with_unseen
 from ..progress import current
 from ..registry import trainers
 from ..storage.files import atomic, write_text
 from .data import TrainingData
+from .trainer import columns_of, refuse_non_finite, validated
 
 Array = npt.NDArray[np.float32]
 #: Texts whose features are gathered at a time, for many batches.
@@ -26,12 +28,12 @@ _TEXTS = 4096
 class Ngrams:
     """fastText's classifier: word n-grams, hashed, with a linear layer; needs numpy alone.
 
-    As in ParaNLU: n-grams of up to `ngrams` words, `epochs` 5, `learning_rate` .1, which falls to zero. The other defaults
-    are fastText's: vectors of `size` numbers, n-grams in so many `buckets`. `tokens=words` splits off punctuation and
-    ignores case; `spaces` splits at white space only. Gradients of `batch` rows are added up, as fastText's threads do
-    that work at the same time; with 1, rows come one by one. The fields of a problem are joined: "P H U"; where a task
-    chooses between fields, "o1 h1 o2 | o1 h2 o2". N-grams that training did not show have the weight zero, where
-    fastText has a small random one.
+    As in ParaNLU: n-grams of up to `ngrams` words, `epochs` 5, `learning_rate` .1, which falls to zero. The other
+    defaults are fastText's: vectors of `size` numbers, n-grams in so many `buckets`. `tokens=words` splits off
+    punctuation and ignores case; `spaces` splits at white space only. Gradients of `batch` rows are added up, as those
+    of fastText's threads are; with 1, rows come one by one. The fields of a problem are joined: "P H U"; where a task
+    chooses between fields, "o1 h1 o2 | o1 h2 o2". N-grams that training did not show weigh nothing, where fastText
+    gives them a small random vector. A small set of short texts needs a higher rate, or more epochs.
     """
 
     answers_as: ClassVar[str] = "ngrams"
@@ -56,22 +58,19 @@ class Ngrams:
 
     def fit(self, data: TrainingData, folder: Path, seed: int) -> dict[str, float]:
         """Learn from the training rows, and write the weight of every feature for every label."""
-        lines, labels = self._lines(data, valid=False)
+        lines = joined(data.task, data.fields, columns_of(data.train, data.fields))
+        number = {label: place for place, label in enumerate(data.task.labels)}
+        labels = np.array([number[str(row.label)] for row in data.train], np.int64)
         space = FeatureSpace.of(lines, self.ngrams, self.buckets, self.tokens)
-        weights, loss = self._learn(space.features(lines), labels, len(space), len(data.task.labels), seed)
-        write_text(
-            folder / FEATURES,
-            json.dumps({"n": space.n, "buckets": space.buckets, "tokens": space.tokens, "words": space.words}) + "\n",
-        )
+        weights, loss = self._learn(space.features(lines), labels, len(space), len(number), seed)
+        refuse_non_finite(weights, "ngrams")
+        kept = {"n": space.n, "buckets": space.buckets, "tokens": space.tokens, "words": space.words}
+        write_text(folder / FEATURES, json.dumps(kept) + "\n")
         with atomic(folder / WEIGHTS) as draft, draft.open("wb") as file:
             np.savez(file, grams=space.grams, weights=weights)
-        return {**self._validated(data, space, weights), "train_loss": loss}
-
-    def _lines(self, data: TrainingData, *, valid: bool) -> tuple[list[str], npt.NDArray[np.int64]]:
-        rows = data.valid if valid else data.train
-        number = {label: place for place, label in enumerate(data.task.labels)}
-        lines = joined(data.task, data.fields, (row.texts for row in rows))
-        return lines, np.array([number[row.label or ""] for row in rows], np.int64)
+        lines = joined(data.task, data.fields, columns_of(data.valid, data.fields))
+        logits = scores(space.features(lines), with_unseen(weights))
+        return {**validated(data, probabilities(logits, data.task.labels, "ngrams")), "train_loss": loss}
 
     def _learn(
         self, features: Features, labels: npt.NDArray[np.int64], count: int, outputs: int, seed: int
@@ -91,7 +90,7 @@ class Ngrams:
                     steps += len(gold)
                 current().advance(1)
             current().done()
-            return vectors @ out.T, loss / len(labels)
+            return np.asarray(vectors @ out.T, np.float32), loss / len(labels)
 
     def _batches(
         self, features: Features, labels: npt.NDArray[np.int64], draw: np.random.Generator
@@ -106,16 +105,6 @@ class Ngrams:
                 last = min(first + self.batch, len(rows))
                 numbers = some.numbers[ends[first] - some.lengths[first] : ends[last - 1]]
                 yield Features(numbers, some.lengths[first:last]), labels[rows[first:last]]
-
-    def _validated(self, data: TrainingData, space: FeatureSpace, weights: Array) -> dict[str, float]:
-        if not data.valid:
-            return {}
-        lines, labels = self._lines(data, valid=True)
-        known = np.vstack([weights.astype(np.float64), np.zeros((1, weights.shape[1]))])
-        logits = scores(space.features(lines), known)
-        right = logits[np.arange(len(labels)), labels]
-        losses = np.log(np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)) + logits.max(axis=1) - right
-        return {"valid_accuracy": float((logits.argmax(axis=1) == labels).mean()), "valid_loss": float(losses.mean())}
 
 
 def _step(vectors: Array, out: Array, batch: Features, gold: npt.NDArray[np.int64], rate: np.float32) -> float:

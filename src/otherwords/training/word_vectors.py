@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
+from ..inference.joining import default_join, options_of, shown_task
 from ..inference.torch_device import choose_device
-from ..models.ngrams import sides
+from ..models.model import probabilities
 from ..models.word_vectors import (
     EMPTY,
     POOLINGS,
     UNKNOWN,
-    NetworkShape,
-    NumberedTexts,
     KnownWords,
+    NetworkShape,
     classify,
     encode,
     logits_of,
@@ -28,6 +28,7 @@ from ..models.word_vectors import (
 from ..progress import current
 from ..registry import trainers
 from .data import TrainingData, TrainingRow
+from .trainer import columns_of, refuse_non_finite, validated
 
 #: The size of vectors that are not read from a file; GloVe's.
 _SIZE = 300
@@ -81,12 +82,18 @@ class WordVectors:
                 raise BadInput(f"found {value}", where=self.name, field=field, fix=f"give {least:g} to {most:g}")
         self._choose("optimizer", OPTIMIZERS)
         if self.vectors != Path() and not self.vectors.is_file():
-            fix = "name a text file of word vectors: a word and its numbers on each line, as GloVe and word2vec have them"
+            fix = (
+                "name a text file of word vectors: a word and its numbers on each line, as GloVe and word2vec have them"
+            )
             raise BadInput(f"no such file: {self.vectors}", where=self.name, field="vectors", fix=fix)
+
+    def refuse_unready(self) -> None:
+        """Refuse where torch is missing, or the device."""
+        require_torch(self.name)
+        choose_device(self.device, self.name)
 
     def fit(self, data: TrainingData, folder: Path, seed: int) -> dict[str, float]:
         """Train on the training rows, keep the weights of the best validation, and write them."""
-        require_torch(self.name)
         import torch
 
         device = choose_device(self.device, self.name)
@@ -95,14 +102,16 @@ class WordVectors:
             torch.manual_seed(seed)
             training = _Training(self, data, vocabulary, known, device)
             figures = training.run(np.random.default_rng([seed, 19]))
+        for weights in training.best.values():
+            refuse_non_finite(weights.cpu().numpy(), self.name)
         write(folder, vocabulary, training.shape, training.best)
         return figures
 
     def shape(self, words: int, size: int, data: TrainingData) -> NetworkShape:
         """The sizes of the network for a task."""
-        options = sides(data.task, data.fields)
-        outputs = len(data.task.labels) if len(options) == 1 else 1
-        return NetworkShape(words, size, len(options[0]), outputs, self.hidden, dropout=self.dropout, **self._encoder())
+        texts = len(default_join(shown_task(data.task, data.fields)).parts)
+        outputs = 1 if options_of(data.task) else len(data.task.labels)
+        return NetworkShape(words, size, texts, outputs, self.hidden, dropout=self.dropout, **self._encoder())
 
     def _encoder(self) -> dict[str, Any]:
         """How a text becomes a vector."""
@@ -143,13 +152,13 @@ class WordVectors:
 class BowMLP(WordVectors):
     """Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.
 
-    `vectors` is a file of GloVe or word2vec in text form; without one, vectors of `size` numbers (300) are learnt. Those
-    of a file stay as they are unless `tune_vectors`. At most `vocabulary` words have one: of the training data, the most
-    frequent first, then the first ones of the file; vectors that are learnt need `min_count` occurrences. Of a text,
-    `max_length` words are read, without case where `lower`. Layers have `hidden` outputs, with `dropout` between them.
-    There are `epochs` passes, and the weights of the best validation are kept; `patience` ends training after so many
-    passes without a better one (0: never). `optimizer` is adam or sgd, gradients are cut to the norm `clip`. `device` is
-    auto, cpu or cuda:N; on a CPU the same seed gives the same bytes.
+    `vectors` is a text file of GloVe or word2vec, whose vectors stay as they are unless `tune_vectors`; without one,
+    vectors of `size` numbers (300) are learnt. At most `vocabulary` words have one: those of the training data, the
+    most frequent first, then the first ones of the file; where vectors are learnt, a word must occur `min_count` times.
+    Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
+    between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
+    without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
+    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU the same seed gives the same bytes.
     """
 
     name: ClassVar[str] = "bow_mlp"
@@ -160,9 +169,17 @@ class BowMLP(WordVectors):
 class BiLSTM(WordVectors):
     """A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.
 
-    `layers` of `units` in each direction; a text is their states, with `pooling` max (PaRTE's section 4, and InferSent),
-    mean (its Appendix A.2) or last (its code). ParaNLU's InferSent: layers=1, units=2048, hidden=512, optimizer=sgd,
-    learning_rate=0.1, epochs=10, batch=64. The other options are those of `bow_mlp`.
+    There are `layers` of `units` in each direction, as in PaRTE. `pooling` makes a text of their states: max (as in its
+    section 4, and InferSent), mean (Appendix A.2) or last (its code). ParaNLU's InferSent: layers=1, units=2048,
+    hidden=512, optimizer=sgd, learning_rate=0.1, epochs=10, patience=1, batch=64.
+
+    `vectors` is a text file of GloVe or word2vec, whose vectors stay as they are unless `tune_vectors`; without one,
+    vectors of `size` numbers (300) are learnt. At most `vocabulary` words have one: those of the training data, the
+    most frequent first, then the first ones of the file; where vectors are learnt, a word must occur `min_count` times.
+    Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
+    between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
+    without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
+    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU the same seed gives the same bytes.
     """
 
     name: ClassVar[str] = "bilstm"
@@ -186,25 +203,28 @@ class _Training:
         self, options: WordVectors, data: TrainingData, vocabulary: KnownWords, known: Mapping[str, Any], device: Any
     ):
         size = len(next(iter(known.values()))) if known else options.size or _SIZE
-        self.options, self.device = options, device
+        self.options, self.data, self.device = options, data, device
         self.shape = options.shape(len(vocabulary.words) + 2, size, data)
         self.network = _started(self.shape, vocabulary, known, frozen=not options.learns_vectors).to(device)
-        self.train, self.gold = _numbered(data, data.train, vocabulary)
-        self.valid, self.valid_gold = _numbered(data, data.valid, vocabulary)
+        self.train = vocabulary.numbered(data.task, data.fields, columns_of(data.train, data.fields))
+        number = {label: place for place, label in enumerate(data.task.labels)}
+        self.gold = np.array([number[str(row.label)] for row in data.train], np.int64)
+        self.valid = vocabulary.numbered(data.task, data.fields, columns_of(data.valid, data.fields))
         self.best: dict[str, Any] = {}
 
     def run(self, draw: np.random.Generator) -> dict[str, float]:
         """Train for all epochs, or until patience ends; return the figures of the best one."""
-        optimizers, best = _optimizers(self.network, self.options), {}
+        optimizers = _optimizers(self.network, self.options)
+        best: dict[str, float] = {}
         current().start("epochs", self.options.epochs)
         for epoch in range(1, self.options.epochs + 1):
             loss = self._pass(optimizers, draw.permutation(len(self.gold)))
             figures = {**self._validate(), "train_loss": loss, "epoch": float(epoch)}
-            if not best or not len(self.valid_gold) or figures["valid_accuracy"] > best["valid_accuracy"]:
+            if not best or not self.data.valid or figures["valid_accuracy"] > best["valid_accuracy"]:
                 best = figures
                 self.best = {name: one.detach().clone() for name, one in self.network.state_dict().items()}
             current().advance(1)
-            if len(self.valid_gold) and 0 < self.options.patience <= epoch - best["epoch"]:
+            if self.data.valid and 0 < self.options.patience <= epoch - best["epoch"]:
                 break
         current().done()
         return best
@@ -235,22 +255,10 @@ class _Training:
         return classify(self.network, encoded.reshape(-1, self.shape.texts, encoded.shape[1])).reshape(len(rows), -1)
 
     def _validate(self) -> dict[str, float]:
-        if not len(self.valid_gold):
+        if not self.data.valid:
             return {}
         logits = logits_of(self.network, self.shape, self.valid, self.device)
-        rows = np.arange(len(logits))
-        top = logits.max(axis=1)
-        losses = np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top - logits[rows, self.valid_gold]
-        accuracy = float((logits.argmax(axis=1) == self.valid_gold).mean())
-        return {"valid_accuracy": accuracy, "valid_loss": float(losses.mean())}
-
-
-def _numbered(
-    data: TrainingData, rows: Sequence[TrainingRow], vocabulary: KnownWords
-) -> tuple[NumberedTexts, npt.NDArray[np.int64]]:
-    number = {label: place for place, label in enumerate(data.task.labels)}
-    gold = np.array([number[row.label or ""] for row in rows], np.int64)
-    return vocabulary.examples(data.task, data.fields, (row.texts for row in rows)), gold
+        return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
 
 
 def _started(shape: NetworkShape, vocabulary: KnownWords, known: Mapping[str, Any], *, frozen: bool) -> Any:
@@ -304,9 +312,9 @@ def _clip(network: Any, most: float) -> None:
 
 
 def read_vectors(path: Path, wanted: Sequence[str], more: int = 0) -> dict[str, npt.NDArray[np.float32]]:
-    """The vectors that a file in GloVe's or word2vec's text form has for the wanted words, and for its `more` first others.
+    """The vectors that a file has for the wanted words, and for `more` others, its first ones.
 
-    The file is read line by line; lines of other words are not kept. Where a word comes twice, the first counts.
+    It has the text form of GloVe or word2vec. The file is read line by line; lines of other words are not kept. Where a word comes twice, the first counts.
     """
     needed = {word.encode("utf-8", "surrogatepass") for word in wanted}
     found: dict[str, npt.NDArray[np.float32]] = {}
