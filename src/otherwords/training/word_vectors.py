@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -98,7 +99,7 @@ class WordVectors:
 
         device = choose_device(self.device, self.name)
         vocabulary, known = self._vocabulary(data.train)
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), _one_thread():
             torch.manual_seed(seed)
             training = _Training(self, data, vocabulary, known, device)
             figures = training.run(np.random.default_rng([seed, 19]))
@@ -158,7 +159,8 @@ class BowMLP(WordVectors):
     Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
     between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
     without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
-    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU the same seed gives the same bytes.
+    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU one thread computes, and the same seed
+    gives the same bytes on any number of cores.
     """
 
     name: ClassVar[str] = "bow_mlp"
@@ -179,7 +181,8 @@ class BiLSTM(WordVectors):
     Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
     between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
     without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
-    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU the same seed gives the same bytes.
+    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU one thread computes, and the same seed
+    gives the same bytes on any number of cores.
     """
 
     name: ClassVar[str] = "bilstm"
@@ -261,6 +264,19 @@ class _Training:
         return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute in one thread: the bytes must not depend on the number of cores, and small networks gain little from more."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _started(shape: NetworkShape, vocabulary: KnownWords, known: Mapping[str, Any], *, frozen: bool) -> Any:
     """A network with random weights and the vectors that are known."""
     import torch
@@ -314,7 +330,8 @@ def _clip(network: Any, most: float) -> None:
 def read_vectors(path: Path, wanted: Sequence[str], more: int = 0) -> dict[str, npt.NDArray[np.float32]]:
     """The vectors that a file has for the wanted words, and for `more` others, its first ones.
 
-    It has the text form of GloVe or word2vec. The file is read line by line; lines of other words are not kept. Where a word comes twice, the first counts.
+    It has the text form of GloVe or word2vec. The file is read line by line; lines of other words are not kept. Where a
+    word comes twice, the first counts.
     """
     needed = {word.encode("utf-8", "surrogatepass") for word in wanted}
     found: dict[str, npt.NDArray[np.float32]] = {}
