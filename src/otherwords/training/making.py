@@ -87,9 +87,6 @@ def refuse_untrainable(trainer: Bound, data: TrainingData, seed: int) -> None:
     if len(known) < 2 and None not in labels:
         fix = f"give data with at least two of {', '.join(data.task.labels)}"
         raise BadInput(f"all rows have the label {next(iter(known))!r}", field="data", fix=fix)
-    if data.merged and not getattr(trainer.function, "merges", False):
-        fix = "validate on data with the labels that are trained, or train an encoder"
-        raise BadInput(f"{trainer.name} cannot validate on other labels", field="valid_task", fix=fix)
     used = known | ({row.label for row in data.valid} - {*data.merged.values()})
     if unknown := sorted(str(label) for label in used if label not in (*data.task.labels, None)):
         fix = f"{data.task.name} has {', '.join(data.task.labels)}"
