@@ -21,9 +21,9 @@ class TrainingSettings:
     task), of at most `max_length` tokens. Where the start is a classifier, `start_labels` says which label of the task
     each of its own means, if they have other names.
 
-    Every example is seen `epochs` times. An update uses `batch` examples, in `accumulate` portions where they do not fit
+    Every example is seen `epochs` times. An update uses `batch` examples, in `accumulate` portions if they do not fit
     at once. `learning_rate` is reached after the share `warmup` of all updates, and falls to zero from there; AdamW has
-    this `weight_decay` and `adam_epsilon`, and a gradient longer than `clip` is shortened to it (0: never). `dropout` of
+    this `weight_decay` and `adam_epsilon`, and a gradient longer than `clip` is shortened to it (0: never). `dropout`
     -1 is the encoder's own. `precision` is auto (bf16 on a GPU), bf16 or fp32; `device` auto, cpu, cuda or cuda:N.
 
     There are `evaluations` validations per epoch; training ends after `patience` of them without a better
