@@ -22,8 +22,8 @@ SRC = Path(otherwords.__file__).parent
 FLOW = [
     *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "grammar"),
     *("inference", "language_models", "datasets", "variants", "models", "validity", "training", "exporting"),
-    *("answers", "metrics", "significance", "scoring", "pipeline", "judging", "papers", "report"),
-    *("running", "profiling", "cli", "__main__"),
+    *("answers", "metrics", "significance", "scoring", "pipeline", "judging", "report"),
+    *("running", "profiling", "papers", "cli", "__main__"),
 ]
 HEAVY = ("numpy", "polars", "torch")
 MODULES = sorted(SRC.rglob("*.py"))
@@ -236,8 +236,8 @@ def test_a_room_says_what_is_public(room, every_submodule):
 
 
 def test_the_package_stays_small_enough_to_read():
-    """At most 232 modules, 32 names at the top, and fewer than 7 % of all lines imports (9.4 % with 332 modules)."""
-    assert len(MODULES) <= 232
+    """At most 248 modules, 32 names at the top, and fewer than 7 % of all lines imports (9.4 % with 332 modules)."""
+    assert len(MODULES) <= 248
     assert len([path for path in SRC.iterdir() if path.name != "__pycache__"]) <= 32
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in MODULES)
     imported = sum((node.end_lineno or 0) - node.lineno + 1 for file in MODULES for node in import_nodes(file))
