@@ -58,20 +58,21 @@ def draws(ids: Iterable[str], seed: int) -> npt.NDArray[np.float64]:
 
 
 def first_rewordings(rows: pl.DataFrame, variants: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """For each row that has a rewording, the first one that changes a text: `of`, `how`, the fields, and `several`.
+    """Of the variants of each row, the first one that changes a text; `several` says whether there are more.
 
-    `several` says whether there are more: a transformation gives one, and of a generator that makes several, the first
-    stands for it.
+    A transformation gives one. Of a generator that makes several, the first stands for it.
     """
     _refuse_variants(rows)
     fields = list(task.fields)
     originals = rows.select(pl.col("id").alias("of"), *(pl.col(name).alias(f"\0{name}") for name in fields))
-    there = variants.select("of", "how", *fields).join(originals, on="of", how="inner", maintain_order="left")
+    there = variants.with_columns(pl.col("of").cast(pl.String)).join(
+        originals, on="of", how="inner", maintain_order="left"
+    )
     differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"\0{name}")) for name in fields)
-    changing = there.filter(differs).select("of", "how", *fields)
-    firsts = changing.unique("of", keep="first", maintain_order=True)
-    counts = changing.group_by("of").agg((pl.len() > 1).alias("several"))
-    return firsts.join(counts, on="of", how="left", maintain_order="left")
+    changing = there.filter(differs).select(variants.columns)
+    return changing.with_columns((pl.len().over("of") > 1).alias("several")).unique(
+        "of", keep="first", maintain_order=True
+    )
 
 
 def resample(
