@@ -407,9 +407,10 @@ masked_lms = Registry("masked_lms", "otherwords.language_models")
 writers = Registry("writers", "otherwords.language_models")
 encoders = Registry("encoders", "otherwords.language_models")
 models = Registry("models", "otherwords.models")
+trainers = Registry("trainers", "otherwords.training")
 metrics = Registry("metrics", "otherwords.metrics")
 papers = Registry("papers", "otherwords.papers")
 KINDS = {
     registry.kind: registry
-    for registry in (datasets, generators, checks, masked_lms, writers, encoders, models, metrics, papers)
+    for registry in (datasets, generators, checks, masked_lms, writers, encoders, models, trainers, metrics, papers)
 }

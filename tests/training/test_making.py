@@ -193,8 +193,9 @@ def test_data_that_cannot_be_trained_on(recipe, tmp_path):
         train({**recipe, "data": [same]}, out=tmp_path / "m")
     with refuses(BadInput, field="data"):
         train({**recipe, "without": recipe["data"]}, out=tmp_path / "m")
-    row = {"premise": "a", "hypothesis": "b", "update": "c", "label": "weakener"}
-    (tmp_path / "d.jsonl").write_text(json.dumps(row))
+    row = {"premise": "a", "hypothesis": "b", "update": "c"}
+    rows = [{**row, "label": label} for label in ("weakener", "strengthener")]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with refuses(BadInput, field="task"):
         train({**recipe, "data": [str(tmp_path / "d.jsonl")], "task": "d-nli", "valid": 0.0}, out=tmp_path / "m")
     assert not (tmp_path / "m").exists()

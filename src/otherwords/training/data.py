@@ -49,13 +49,20 @@ Keys = Callable[[TrainingRow], tuple[str, ...]]
 
 @dataclass
 class TrainingData:
-    """Rows to train and to validate on, and what was left out: how many rows for which reason, and which."""
+    """Rows to train and to validate on, and what was left out: how many rows for which reason, and which.
+
+    The texts of a row are those of `fields`, in this order: by default all of the task's.
+    """
 
     task: Task
+    fields: tuple[str, ...] = ()
     train: list[TrainingRow] = field(default_factory=list)
     valid: list[TrainingRow] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.fields = self.fields or self.task.fields
 
     def leave_out(self, reason: str, **details: Any) -> None:
         """Record a row that is left out."""
