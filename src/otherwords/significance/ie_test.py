@@ -5,6 +5,7 @@ Its paired t and the null distributions of that t depend on four counts alone, s
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -309,6 +310,7 @@ def compare(drop: Array, changes: Array, n: int, observed: int, discordant: int)
     return np.asarray(np.sign(drop * np.abs(drop) * discordant - changes * (observed * abs(observed))))
 
 
+@lru_cache(maxsize=4)  # the statistics of a run share their replicates
 def _draws(null: str, n: int, n10: int, n01: int, replicates: int, seed: int) -> tuple[Array, Array]:
     """Drop and number of changes of each replicate of a simulated null."""
     if replicates < 1:
