@@ -25,7 +25,8 @@ def ie_test(
     experiment: Annotated[
         str,
         typer.Argument(
-            metavar="FILE.toml", help="The experiment. Default: the one that -o holds, else a small one on bundled data."
+            metavar="FILE.toml",
+            help="The experiment. Default: the one that -o holds, else a small one on bundled data.",
         ),
     ] = "",
     out: Annotated[
@@ -36,7 +37,8 @@ def ie_test(
         bool, typer.Option("--init", help="Write a commented FILE.toml to begin with (default: ie-test.toml), and end.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Three values of rho, two runs, at most 2,000 rows: to see whether it works.")
+        bool,
+        typer.Option("--quick", help="Three values of rho, two runs, at most 2,000 rows: to see whether it works."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Train each model once, which is kept; say how long the rest would take.")
@@ -109,13 +111,17 @@ def _print(outcome: IEOutcome) -> None:
     estimate = outcome.estimate
     if outcome.results is None and not outcome.scans:
         left = f"{estimate.trainings - estimate.done:,} left"
-        print_line(f"{estimate.trainings:,} trainings, {estimate.done:,} done, {left}: about {duration(estimate.seconds)}")
+        print_line(
+            f"{estimate.trainings:,} trainings, {estimate.done:,} done, {left}: about {duration(estimate.seconds)}"
+        )
         for model, seconds in estimate.by_model.items():
             print_line(f"  {model}: about {duration(seconds)} of one worker")
-    for one in outcome.scans:
-        where = "everywhere" if one.accepted is None else f"outside {one.accepted[0]:g} to {one.accepted[1]:g}"
-        proposed = ", ".join(f"{rho:g}" for rho in one.proposed)
-        typer.echo(f"{one.dataset}: the baseline rejects {where}; proposed: rho = [{proposed}]")
+    for scan in outcome.scans:
+        found = "nowhere" if scan.accepted is None else f"from {scan.accepted[0]:g} to {scan.accepted[1]:g}"
+        proposed = ", ".join(f"{rho:g}" for rho in scan.proposed)
+        rejected = int(scan.table["rejected"].sum())
+        counts = f"at {rejected} of {scan.table.height} values of rho the baseline is rejected"
+        typer.echo(f"{scan.dataset}: {counts}; mostly not {found}; proposed: rho = [{proposed}]")
     if outcome.results is not None:
         from ..papers.ie_figures import text
 

@@ -145,7 +145,11 @@ def opened(folder: Path) -> Iterator[None]:
 
 
 def refuse_other(
-    folder: Path, settings: ExperimentSettings, content: Mapping[str, str], may_change: Sequence[str], grow: Sequence[str]
+    folder: Path,
+    settings: ExperimentSettings,
+    content: Mapping[str, str],
+    may_change: Sequence[str],
+    grow: Sequence[str],
 ) -> None:
     """Refuse a folder that holds another experiment, with what differs.
 
@@ -169,7 +173,11 @@ def write_settings(folder: Path, settings: ExperimentSettings, content: Mapping[
     """Write the resolved settings into the folder: from now on it holds this experiment."""
     head = "# The experiment of this folder, with all settings: the same command continues it.\n"
     made = {"otherwords": __version__, "directory": os.fspath(Path.cwd())}
-    write_text(folder / EXPERIMENT, head + to_toml({**settings.model_dump(mode="json"), _CONTENT: dict(content), _MADE: made}))
+    tables: dict[str, Any] = {}
+    for name, value in settings.model_dump(mode="json").items():
+        nested = isinstance(value, Mapping) and value and all(isinstance(one, Mapping) for one in value.values())
+        tables |= {f"{name}.{json.dumps(key)}": one for key, one in value.items()} if nested else {name: value}
+    write_text(folder / EXPERIMENT, head + to_toml({**tables, _CONTENT: dict(content), _MADE: made}))
 
 
 def _changes(there: Mapping[str, Any], now: Mapping[str, Any], free: set[str], grow: set[str]) -> Iterator[str]:
@@ -199,7 +207,8 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return "not set" if value is None else shorten(json.dumps(value, ensure_ascii=False))
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
 
 
 # Cells

@@ -8,7 +8,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,7 +121,7 @@ class Prepared(NamedTuple):
     generator: str
 
 
-def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Path) -> Prepared:
+def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Path, warn: bool = True) -> Prepared:
     """Read and draw the rows of a data set, apply phi to all of them, and write both; what is there is kept.
 
     The generator surveys the texts of the whole data set, drawn or not, if it has to see them.
@@ -131,7 +131,10 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
         return ready
     task = data.texts_task()
     whole = _whole_parts(name, data, task, seed)
-    drawn = {part: _draw(rows, getattr(data, f"{part}_size", 0), seed, f"{name}: {part}") for part, rows in whole.items()}
+    sizes = {part: getattr(data, f"{part}_size", 0) for part in whole}
+    if warn:
+        _warn_fewer(name, whole, sizes)
+    drawn = {part: _draw(rows, sizes[part], seed) for part, rows in whole.items()}
     spec = surveyed(generator, lambda: _all_texts(whole.values(), task), folder / "tables", key)
     current().start(f"phi {name}", sum(rows.height for rows in drawn.values()))
     counts = {part: _write_part(folder, part, rows, spec, task, seed) for part, rows in drawn.items()}
@@ -208,15 +211,19 @@ def _read_one(data: IEData, part: DataPart, name: str, task: Task) -> pl.DataFra
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 
 
-def _draw(rows: pl.DataFrame, size: int, seed: int, where: str) -> pl.DataFrame:
-    """So many rows, in their order; which ones hangs on the seed and their ids."""
-    if not size or size == rows.height:
-        return rows
-    if size > rows.height:
-        warnings.warn(f"{where}: there are {rows.height:,} rows, not {size:,}: all are used", stacklevel=caller_level())
+def _draw(rows: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:
+    """So many rows, in their order, if there are more; which ones hangs on the seed and their ids."""
+    if not size or size >= rows.height:
         return rows
     order = pl.Series(draws(rows["id"], seed_for(seed, "size"))).arg_sort()
     return rows[order[:size].sort()]
+
+
+def _warn_fewer(name: str, whole: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> None:
+    for part, size in sizes.items():
+        if size > (there := whole[part].height):
+            message = f"{name}: {part} has {there:,} rows, not {size:,}: all are used"
+            warnings.warn(message, stacklevel=caller_level())
 
 
 def _all_texts(frames: Any, task: Task) -> Iterator[str]:
@@ -266,7 +273,7 @@ def train_cell(job: TrainingCell) -> None:
         data, counts = sample(job)
         trainer = job.trainer
         if job.budget:
-            trainer = _search(job, data, place / "search", job.seed_of("search"))
+            trainer = _search(job, data, place / "search")
         bound = trainers.make(trainer)
         accuracy, seconds = [], 0.0
         for vote in range(1, job.votes + 1):
@@ -304,29 +311,12 @@ def _texts(frame: pl.DataFrame, task: Task) -> Iterator[tuple[Any, ...]]:
     return frame.select(*task.fields, "label").iter_rows()
 
 
-@dataclass(frozen=True)
-class SearchCell:
-    """A search for the options of a trainer on the rows of a data set as they are, before any is replaced."""
-
-    folder: str
-    key: str
-    data: str
-    dataset: str
-    model: str
-    trainer: str
-    seed: int
-    budget: int
-    space: str
-    plugins: tuple[str, ...] = ()
-
-
-def search_cell(job: SearchCell) -> None:
-    """Search once for all samples of a data set, and say what was chosen."""
+def search_cell(job: TrainingCell) -> None:
+    """Search once for all samples of a data set, on its rows before any is replaced, and say what was chosen."""
     load_plugins(job.plugins)
     started, place = time.perf_counter(), clear_cell(job)
-    untouched = TrainingCell("", "", job.data, job.dataset, job.model, job.trainer, 0.0, 0, job.seed)
     with reporting_to(Progress()):
-        chosen = _search(job, sample(untouched)[0], place, untouched.seed_of("search"))
+        chosen = _search(job, sample(replace(job, rho=0.0))[0], place)
     seconds = round(time.perf_counter() - started, 3)
     finish_cell(job, {"dataset": job.dataset, "model": job.model, "spec": chosen, "seconds": seconds})
 
@@ -337,11 +327,11 @@ def searched_spec(folder: Path) -> str:
     return str(json.loads(path.read_text(encoding="utf-8"))["spec"]) if path.is_file() else ""
 
 
-def _search(job: TrainingCell | SearchCell, data: TrainingData, folder: Path, seed: int) -> str:
+def _search(job: TrainingCell, data: TrainingData, folder: Path) -> str:
     """Search for the options of a trainer on some rows; give its spec with the best."""
     from ..training.search import search
 
-    best = search(trainers.make(job.trainer), job.space, data, folder, job.budget, seed)
+    best = search(trainers.make(job.trainer), job.space, data, folder, job.budget, job.seed_of("search"))
     return trainers.respell(job.trainer, **best)
 
 

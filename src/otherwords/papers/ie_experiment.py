@@ -8,14 +8,14 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..errors import BadInput, caller_level, setting
+from ..errors import BadInput, caller_level
 from ..registry import generators, load_plugins, trainers
 from ..running.engines import Engine, closing, make_engine
 from ..significance.ie_test import Matched, decide, ie_test, reachable, smallest_p
@@ -38,7 +38,6 @@ from .experiment import (
 from .ie_cells import (
     IEData,
     Prepared,
-    SearchCell,
     TrainingCell,
     forget,
     matched_rows,
@@ -63,6 +62,8 @@ SCAN = tuple(step / 100 for step in range(101))
 QUICK_SCAN = tuple(step / 10 for step in range(11))
 #: Trainers that are cheap enough for a scan, the paper's baseline first.
 CHEAP = ("boosted", "bag_of_words", "ngrams")
+#: The paper's interval, for want of a better one, and the width from which an interval says nothing.
+_USUAL, _NEARLY_ALL = (0.4, 0.6), 0.8
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 TEMPLATE = """\
@@ -288,7 +289,8 @@ class _Experiment:
         refuse_other(self.folder, settings, content, _MAY_CHANGE, _GROW)
         for name, data in settings.datasets.items():
             place = self.folder / "data" / name
-            self.data[name] = prepare_data(name, data, settings.generator_of(name), settings.seed, place)
+            phi, warn = settings.generator_of(name), not self.quick
+            self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
             self._refuse_untestable(name)
         write_settings(self.folder, settings, content)
         self._draw_for_judges()
@@ -305,7 +307,9 @@ class _Experiment:
         rows, changed = data.rows["test"], data.changed["test"]
         if not reachable(rows, settings.alpha, settings.runs, changed, settings.replicates):
             least = smallest_p(rows, changed, settings.replicates)
-            found = f"the test set is too small: {rows:,} rows, of which {changed:,} change, give at best p = {least:.2g}"
+            found = (
+                f"the test set is too small: {rows:,} rows, of which {changed:,} change, give at best p = {least:.2g}"
+            )
             level = settings.alpha / settings.runs
             fix = f"give more rows, more replicates, fewer runs or a larger alpha: p must be below {level:.2g}"
             raise BadInput(found, where=where, field="test", fix=fix)
@@ -326,7 +330,7 @@ class _Experiment:
         chosen, spec = settings.models[model], self.specs[model]
         inside = chosen.search if chosen.search_inside else 0
         if chosen.search and not chosen.search_inside:
-            spec = searched_spec(place / "search" / dataset / model) or spec
+            spec = searched_spec(self._search_folder(dataset, model)) or spec
         space = chosen.space if inside else ""
         about = [self.data[dataset].key, trainers.make(spec).signature, rho, run, settings.seed, settings.votes]
         return TrainingCell(
@@ -356,19 +360,19 @@ class _Experiment:
             for run in range(1, settings.runs + 1)
         ]
 
-    def _searches(self) -> list[SearchCell]:
+    def _searches(self) -> list[TrainingCell]:
         """The searches that are done once per model and data set."""
-        place, found = self.folder.absolute(), []
-        for dataset in self.settings.datasets:
-            for model, chosen in self.settings.models.items():
-                if chosen.search and not chosen.search_inside:
-                    key = digest(self.data[dataset].key, self.specs[model], chosen.search, chosen.space)[:16]
-                    cell = self._cell(dataset, model, 0.0, 1)
-                    about = {"budget": chosen.search, "space": chosen.space, "trainer": self.specs[model]}
-                    folder = str(place / "search" / dataset / model)
-                    plain = {name: getattr(cell, name) for name in ("data", "dataset", "model", "seed", "plugins")}
-                    found.append(SearchCell(folder=folder, key=key, **plain, **about))
-        return found
+        chosen = {name: one for name, one in self.settings.models.items() if one.search and not one.search_inside}
+        return [self._search(dataset, *one) for dataset in self.settings.datasets for one in chosen.items()]
+
+    def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
+        spec, budget, space = self.specs[model], chosen.search, chosen.space
+        key = digest(self.data[dataset].key, trainers.make(spec).signature, budget, space, self.settings.seed)[:16]
+        cell = replace(self._cell(dataset, model, 0.0, 0), folder=str(self._search_folder(dataset, model)), key=key)
+        return replace(cell, trainer=spec, budget=budget, space=space)
+
+    def _search_folder(self, dataset: str, model: str) -> Path:
+        return self.folder.absolute() / "search" / dataset / model
 
     def _train(self, cells: Sequence[TrainingCell], stage: str = "trainings") -> list[dict[str, Any]]:
         named = [("trainers", spec) for spec in self.specs.values()]
@@ -482,8 +486,10 @@ def propose(rho: Sequence[float], rejected: Sequence[bool]) -> tuple[tuple[float
         sums += -1 if no else 1
         if sums > best:
             best, accepted = sums, (rho[start], rho[place])
-    low, high = accepted or (0.4, 0.6)
-    if high - low < 0.05:  # one value, or two: no interval
+    low, high = accepted or _USUAL
+    if high - low > _NEARLY_ALL:  # as on MNLI: the scan says nothing, and the paper took the values of SNLI
+        low, high = _USUAL
+    elif high - low < 0.05:  # one value, or two: no interval
         low, high = max(0.0, low - 0.1), min(1.0, high + 0.1)
     some = (0.0, low / 2, low, (low + high) / 2, high, (1 + high) / 2, 1.0)
     return tuple(sorted({round(one, 2) for one in some})), accepted

@@ -104,17 +104,18 @@ def replace_rows(
     fields = list(task.fields)
     new = {name: f"\0{name}" for name in ("how", *fields)}
     drawn = rows.with_columns(pl.Series("\0drawn", draws(rows["id"], seed) < rho, dtype=pl.Boolean))
-    joined = drawn.join(
-        rewordings.select(pl.col("of").alias("id"), pl.lit(True).alias("\0there"), *(pl.col(k).alias(v) for k, v in new.items())),
-        on="id", how="left", maintain_order="left",
-    )  # fmt: skip
+    names = [pl.col(name).alias(other) for name, other in new.items()]
+    found = rewordings.select(pl.col("of").alias("id"), pl.lit(True).alias("\0there"), *names)
+    joined = drawn.join(found, on="id", how="left", maintain_order="left")
     there = pl.col("\0there").fill_null(False)
     changed = there & pl.col("\0drawn")
     texts = [pl.when(changed).then(pl.col(new[name])).otherwise(pl.col(name)).alias(name) for name in fields]
     how = pl.when(changed).then(pl.col(new["how"]).cast(pl.String)).otherwise(pl.lit(None, pl.String)).alias("how")
     counts = joined.select(there.sum().alias("able"), changed.sum().alias("changed")).row(0)
     kept = [pl.col(name).alias(f"input_{name}" if name == CHANGED else name) for name in rows.columns]
-    frame = joined.with_columns(*texts, how, changed.alias("\0changed")).select(*kept, pl.col("\0changed").alias(CHANGED))
+    frame = joined.with_columns(*texts, how, changed.alias("\0changed")).select(
+        *kept, pl.col("\0changed").alias(CHANGED)
+    )
     return frame, ResampledCounts(rows.height, *counts, int(rewordings["several"].sum()))
 
 
