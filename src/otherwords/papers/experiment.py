@@ -1,8 +1,8 @@
 """The frame of a paper's protocol as one command: settings in a TOML file, a folder that is resumed, cells as jobs.
 
 A cell is the smallest part that is worth keeping: a training and its answers. It has a folder of its own, and its file
-`cell.json` is written last, so that what has one is never done again. Papers share this frame; what their cells are, and
-what is made of them, is their own.
+`cell.json` is written last, so that what has one is never done again. Papers share this frame; what their cells are and
+what is made of them is their own.
 """
 
 import json
@@ -135,10 +135,11 @@ def opened(folder: Path) -> Iterator[None]:
     refuse_link(folder)
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
-    if folder.is_dir() and not (folder / EXPERIMENT).is_file():
-        if others := sorted(one.name for one in folder.iterdir() if one.name not in _OWN):
-            fix = "choose a new folder with -o"
-            raise BadInput(f"is no experiment: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
+    new = not (folder / EXPERIMENT).is_file()
+    others = sorted(one.name for one in folder.iterdir() if one.name not in _OWN) if folder.is_dir() and new else []
+    if others:
+        fix = "choose a new folder with -o"
+        raise BadInput(f"is no experiment: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder, folder / ".lock"):
         yield
@@ -254,7 +255,7 @@ def _give_up(job: CellJob, reason: str) -> Any:
 
 
 def prepare_engine(engine: Engine, folder: Path, named: Sequence[tuple[str, str]]) -> None:
-    """Let an engine that has to, such as Ray, find out whether its workers see the folder and can make what is named."""
+    """Let an engine that has to, such as Ray, find out whether workers see the folder and can make what is named."""
     if prepare := getattr(engine, "prepare", None):
         prepare(str(folder.absolute()), [], plugin_files(), list(named))
 

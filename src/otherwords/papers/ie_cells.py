@@ -43,7 +43,7 @@ _EMPTY = "found an empty text"
 
 
 class DataPart(BaseModel):
-    """Files or data sets that are read as one; `where` keeps rows with these values, as in {split = ["dev", "test"]}."""
+    """Files or data sets that are read as one; `where` keeps rows with these values: {split = ["dev", "test"]}."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -275,20 +275,20 @@ def train_cell(job: TrainingCell) -> None:
         if job.budget:
             trainer = _search(job, data, place / "search")
         bound = trainers.make(trainer)
-        accuracy, seconds = [], 0.0
+        accuracy, states, seconds = [], [], 0.0
         for vote in range(1, job.votes + 1):
             folder = place if vote == 1 else place / f"vote-{vote}"
             begun = time.perf_counter()
             figures = fit(bound, data, folder, job.seed_of(f"train {vote}"))
             seconds += time.perf_counter() - begun
             accuracy.append(figures.get("valid_accuracy"))
-            answers = answer_suite(job, folder)
+            states.append(collapsed(answer_suite(job, folder)))
     finish_cell(
         job,
         {
             "dataset": job.dataset, "model": job.model, "rho": job.rho, "run": job.run, "votes": job.votes,
             "trainer": bound.signature, "spec": trainer, "seed": job.seed_of("train 1"), **counts,
-            "valid_accuracy": accuracy[0], "collapsed": collapsed(answers),
+            "valid_accuracy": accuracy[0], "collapsed": next(filter(None, states), ""),
             "fit_seconds": round(seconds, 3), "seconds": round(time.perf_counter() - started, 3),
         },
     )  # fmt: skip
@@ -381,7 +381,7 @@ def collapsed(answers: pl.DataFrame) -> str:
     originals = answers.filter(pl.col("variant").is_null())
     if originals["pred"].n_unique() == 1:
         return "one answer"
-    commonest = originals["gold"].value_counts()["count"].max() / originals.height  # type: ignore[operator]
+    commonest = max(originals["gold"].value_counts()["count"]) / originals.height
     right = int((originals["gold"] == originals["pred"]).sum())
     low, _ = wilson(right, originals.height, confidence=_CHANCE)
     return "at chance" if low <= commonest else ""

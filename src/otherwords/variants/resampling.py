@@ -111,12 +111,12 @@ def replace_rows(
     changed = there & pl.col("\0drawn")
     texts = [pl.when(changed).then(pl.col(new[name])).otherwise(pl.col(name)).alias(name) for name in fields]
     how = pl.when(changed).then(pl.col(new["how"]).cast(pl.String)).otherwise(pl.lit(None, pl.String)).alias("how")
-    counts = joined.select(there.sum().alias("able"), changed.sum().alias("changed")).row(0)
+    able, done = joined.select(there.sum().alias("able"), changed.sum().alias("done")).row(0)
     kept = [pl.col(name).alias(f"input_{name}" if name == CHANGED else name) for name in rows.columns]
     frame = joined.with_columns(*texts, how, changed.alias("\0changed")).select(
         *kept, pl.col("\0changed").alias(CHANGED)
     )
-    return frame, ResampledCounts(rows.height, *counts, int(rewordings["several"].sum()))
+    return frame, ResampledCounts(rows.height, able, done, int(rewordings["several"].sum()))
 
 
 def _refuse_variants(rows: pl.DataFrame) -> None:
