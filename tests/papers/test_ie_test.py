@@ -13,7 +13,8 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from otherwords.errors import BadInput
 from otherwords.papers import ie_test as ie_runs
-from otherwords.papers.ie_results import RUN, Survey, as_matched
+from otherwords.papers.ie_results import as_matched
+from otherwords.papers.ie_samples import RUN, Survey
 from otherwords.papers.ie_test import BASELINE, DEEP, released_p_value, reproduce
 from otherwords.papers.reproduction import Cell, against_published
 from otherwords.significance.ie_test import ie_test, paired_t

@@ -18,17 +18,15 @@ from ..significance.ie_test import compare, matched
 from ..significance.proportions import wald, wilson
 from .ie_results import (
     ANNOTATED,
-    RUN,
     SOUND,
     ResultSettings,
-    Survey,
     decide_settings,
-    describe_hard,
     signal_to_noise,
     sound_shares,
     tested_runs,
 )
-from .ie_results import survey as count_samples
+from .ie_samples import RUN, Survey, describe_hard
+from .ie_samples import survey as count_samples
 from .reproduction import Cell, Key, Reproduce, against_published, find
 
 #: The deep models of the paper, by the names of their folders; the baseline is gradient boosting on bags of words.
