@@ -98,9 +98,9 @@ def _init(path: str) -> None:
     from pathlib import Path
 
     from ..papers.experiment import write_template
-    from ..papers.ie_experiment import TEMPLATE
+    from ..papers.ie_experiment import template
 
-    write_template(Path(path), TEMPLATE)
+    write_template(Path(path), template())
     print_line(f"wrote {path}: edit it, then run otherwords paper ie-test {path} -o FOLDER (first with --quick)")
 
 

@@ -190,7 +190,7 @@ def _changes(there: Mapping[str, Any], now: Mapping[str, Any], free: set[str], g
         if name in grow and isinstance(one, Mapping) and isinstance(other, Mapping):
             start = "" if name == _CONTENT else f"{name}."
             for key in sorted(one.keys() & other.keys()):
-                for change in _changes(_as_table(one[key]), _as_table(other[key]), set(), set()):
+                for change in _changes(_as_table(one[key]), _as_table(other[key]), free, set()):
                     yield f"{start}{key}{'.' if isinstance(one[key], Mapping) else ''}{change}"
         elif _plain(one) != _plain(other):
             yield f"{name} is {_shown(one)} there, {_shown(other)} now"

@@ -4,21 +4,22 @@ What the protocol leaves open is a setting: Alternative 2 of the paper is `votes
 checked before the first training, and a run that learnt nothing is marked, and stays.
 """
 
-import math
 import re
-import warnings
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..errors import BadInput, caller_level
+from ..errors import BadInput
+from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
 from ..running.engines import Engine, closing, make_engine
-from ..significance.ie_test import Matched, decide, ie_test, reachable, smallest_p
+from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
@@ -36,17 +37,21 @@ from .experiment import (
     write_settings,
 )
 from .ie_cells import (
-    IEData,
-    Prepared,
+    ScannedRho,
     TrainingCell,
+    cells_table,
     forget,
-    matched_rows,
-    prepare_data,
+    matched_table,
+    rho_name,
     sample,
+    scanned,
     search_cell,
     searched_spec,
+    test_texts,
     train_cell,
+    train_profile,
 )
+from .ie_data import IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
 
 if TYPE_CHECKING:
     from .ie_results import IEResults
@@ -62,48 +67,12 @@ SCAN = tuple(step / 100 for step in range(101))
 QUICK_SCAN = tuple(step / 10 for step in range(11))
 #: Trainers that are cheap enough for a scan, the paper's baseline first.
 CHEAP = ("boosted", "bag_of_words", "ngrams")
-#: The paper's interval, for want of a better one, and the width from which an interval says nothing.
-_USUAL, _NEARLY_ALL = (0.4, 0.6), 0.8
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
-TEMPLATE = """\
-# The IE test (Salvatore et al. 2023): is a model as often right after a rewording as before, when it was
-# trained on reworded rows, too?   otherwords paper ie-test ie-test.toml -o ie-test
-# It works as it is, on the few problems that come with the package: replace data and models by yours.
 
-seed = 1
-# The transformation (otherwords list generators). It is applied once, to all rows of a data set; where it
-# learns from a corpus, from all texts of the data set. The paper: wordnet-ie with a list of words that stay.
-generator = "wordnet-ie"                # or "wordnet-ie(veto=veto.txt)"
-# The probability that a row of the training and validation set is replaced by its rewording.
-# `--scan` tries 101 values with a cheap model, and proposes some.
-rho = [0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0]
-runs = 5                                # samples, and trainings, per data set, model and rho (M)
-alpha = 0.05                            # level of a decision: one run with p < alpha / runs rejects
-replicates = 1000                       # of the simulated null distribution (S)
-margin = 0.01                           # the largest difference of accuracies that counts as none (TOST)
-votes = 1                               # classifiers trained on each sample; above 1 their majority decides
-judge = 400                             # changed pairs of each data set, of train and of test, drawn for people
-# baseline = "boosted"                  # the model of --scan and of Figure 3; left out of the hard cases
-
-[datasets.everyday]
-train = "everyday(split=train)"         # a file or data set, or several; with a filter:
-test = "everyday(split=test)"           # {data = "FILE.parquet", where = {split = ["dev", "test"]}}
-valid = 0.1                             # a share of train, split off by premise; or a data set
-train_size = 0                          # rows drawn once, before anything is replaced (the paper: 50000); 0: all
-# columns = {premise = "sentence1"}     # labels = {"0" = "entailment"}    task = "nli"
-# verdicts = {train = "judged-train.csv", test = "judged-test.csv"}   # else those filled in in to-judge/
-
-[models.bag_of_words]
-trainer = "bag_of_words"                # otherwords list trainers; its options may stand below
-
-[models.boosted]
-trainer = "boosted"
-# rounds = 100
-# search = 10                           # random search with so many trials, once per data set ...
-# search_inside = true                  # ... or in every sample (the paper's Alternative 3)
-# space = "ie-paper"
-"""
+def template() -> str:
+    """The commented settings that `--init` writes; they work as they are, on the bundled problems."""
+    return (files(__package__) / "ie_test.toml").read_text(encoding="utf-8")
 
 
 class IEModel(BaseModel):
@@ -161,16 +130,6 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class ScannedRho:
-    """A scan with the baseline: the smallest p-value at each rho, whether it rejects, and the values it proposes."""
-
-    dataset: str
-    table: pl.DataFrame
-    proposed: tuple[float, ...]
-    accepted: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
 class IEOutcome:
     """What came out: the results, or of a dry run the estimate, or of a scan the proposals; and counts of rows."""
 
@@ -219,9 +178,7 @@ def read_ie_settings(
     if source is None and (folder / EXPERIMENT).is_file():
         source = folder
     if source is None:
-        import tomllib
-
-        source = tomllib.loads(TEMPLATE)
+        source = tomllib.loads(template())
     settings = read_settings(IESettings, source, **{**(QUICK if quick else {}), **overrides})
     return _smaller(settings) if quick else settings
 
@@ -318,8 +275,6 @@ class _Experiment:
             refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
 
     def _draw_for_judges(self) -> None:
-        from .ie_judging import draw_for_judges
-
         for name in self.settings.datasets:
             draw_for_judges(self.folder, name, self.data[name].task, self.settings.judge, self.settings.seed)
 
@@ -381,16 +336,38 @@ class _Experiment:
 
     def run(self) -> IEOutcome:
         """Train all that is not trained, and make the results."""
-        from .ie_judging import analyse
-
         if searches := self._searches():
             prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
             run_cells(self.engine, search_cell, searches, "searches")
         cells = self._cells()
         found = self._train(cells)
-        warn_collapsed(found)
-        made = analyse(self.folder, self.settings, self.data, cells, found)
+        with reporting_to(Progress()):
+            made = self._analyse(cells, found)
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), made)
+
+    def _analyse(self, cells: Sequence[TrainingCell], found: Sequence[Mapping[str, Any]]) -> "IEResults":
+        """Make all tests, tables and figures, and write them to `results/`."""
+        from .ie_figures import write
+        from .ie_results import ResultSettings, results
+
+        settings, data = self.settings, self.data
+        files = {name: one.verdicts for name, one in settings.datasets.items()}
+        judged = {name: read_judged(self.folder, name, files[name], one.task) for name, one in data.items()}
+        places = {name: self.folder / "data" / name for name in data}
+        known = ResultSettings(
+            alpha=settings.alpha,
+            replicates=settings.replicates,
+            margin=settings.margin,
+            seed=settings.seed,
+            baseline=settings.baseline,
+            sound={name: verdict_counts(one) for name, one in judged.items()},
+            judged={name: one for name, one in judged.items() if one is not None},
+            texts={name: test_texts(places[name], one.task) for name, one in data.items()},
+            profiles={name: train_profile(places[name], one.task) for name, one in data.items()},
+        )
+        made = results(cells_table(found), matched_table(cells), known)
+        write(made, self.folder / "results")
+        return made
 
     def estimate(self) -> IEOutcome:
         """Do the first training of each model that has none, which is kept, and estimate the time of the others."""
@@ -421,9 +398,8 @@ class _Experiment:
         baseline = self._baseline()
         cells = self._cells([baseline], QUICK_SCAN if self.quick else SCAN)
         self._train(cells, "scan")
-        scans = tuple(
-            self._scanned(name, [cell for cell in cells if cell.dataset == name]) for name in self.settings.datasets
-        )
+        alpha, names = self.settings.alpha, self.settings.datasets
+        scans = tuple(scanned([cell for cell in cells if cell.dataset == name], alpha) for name in names)
         whole = pl.concat([one.table.select(pl.lit(one.dataset).alias("dataset"), pl.all()) for one in scans])
         write_table([whole], self.folder / "results" / "scan.csv")
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), scans=scans)
@@ -436,72 +412,3 @@ class _Experiment:
             fix = f"add a model with the trainer {', '.join(CHEAP)}, or name one: baseline = ..."
             raise BadInput("no model is cheap enough for a scan", field="baseline", fix=fix)
         return chosen
-
-    def _scanned(self, dataset: str, cells: Sequence[TrainingCell]) -> ScannedRho:
-        rows = []
-        for rho in sorted({cell.rho for cell in cells}):
-            p = [_p_value(cell) for cell in cells if cell.rho == rho]
-            decision = decide(p, self.settings.alpha)
-            rows.append({"rho": rho, "smallest_p": decision.smallest, "rejected": decision.rejected})
-        table = pl.DataFrame(rows)
-        proposed, accepted = propose(table["rho"].to_list(), table["rejected"].to_list())
-        return ScannedRho(dataset, table, proposed, accepted)
-
-
-def _p_value(cell: TrainingCell) -> float:
-    """That of a cell under the exact null."""
-    rows = matched_rows(cell).collect()
-    before, after = rows["before"] == rows["gold"], rows["after"] == rows["gold"]
-    counts = Matched(rows.height, int(before.sum()), int((before & ~after).sum()), int((after & ~before).sum()))
-    return ie_test(counts, null="exact", tails="inclusive").p
-
-
-def rho_name(rho: float) -> str:
-    """A value of rho as folders are called.
-
-    >>> rho_name(0.4), rho_name(1), rho_name(0.125)
-    ('0.40', '1.00', '0.125')
-    """
-    return f"{rho:.2f}" if math.isclose(rho, round(rho, 2), abs_tol=1e-12) else repr(float(rho))
-
-
-def propose(rho: Sequence[float], rejected: Sequence[bool]) -> tuple[tuple[float, ...], tuple[float, float] | None]:
-    """Values of rho worth an expensive model, as the paper chose them from its scan, and where the baseline accepts.
-
-    The paper took the interval where the baseline does not reject, [0.4, 0.6], three values of it, and two towards
-    either end. Here the interval is the one in which runs without a rejection outnumber the others most, so that a
-    single value does not end it; its ends and middle are taken, 0 and 1, and what lies halfway between.
-
-    >>> tenths = [step / 10 for step in range(11)]
-    >>> propose(tenths, [not 0.4 <= one <= 0.6 for one in tenths])
-    ((0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0), (0.4, 0.6))
-    >>> propose(tenths, [True] * 11)
-    ((0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0), None)
-    """
-    best = sums = start = 0
-    accepted: tuple[float, float] | None = None
-    for place, no in enumerate(rejected):
-        if sums <= 0:
-            sums, start = 0, place
-        sums += -1 if no else 1
-        if sums > best:
-            best, accepted = sums, (rho[start], rho[place])
-    low, high = accepted or _USUAL
-    if high - low > _NEARLY_ALL:  # as on MNLI: the scan says nothing, and the paper took the values of SNLI
-        low, high = _USUAL
-    elif high - low < 0.05:  # one value, or two: no interval
-        low, high = max(0.0, low - 0.1), min(1.0, high + 0.1)
-    some = (0.0, low / 2, low, (low + high) / 2, high, (1 + high) / 2, 1.0)
-    return tuple(sorted({round(one, 2) for one in some})), accepted
-
-
-def warn_collapsed(cells: Sequence[Mapping[str, Any]]) -> None:
-    """Warn of runs that learnt nothing. They stay in all results: leaving some out would change these."""
-    some = [one for one in cells if one.get("collapsed")]
-    if some:
-        first = some[0]
-        shown = f"{first['dataset']}, {first['model']}, rho {first['rho']:g}, run {first['run']}: {first['collapsed']}"
-        warnings.warn(
-            f"{len(some)} of {len(cells)} runs learnt nothing (the first: {shown}); they are marked, and stay",
-            stacklevel=caller_level(),
-        )
