@@ -241,7 +241,7 @@ def draw_for_judges(folder: Path, dataset: str, task: Task, count: int, seed: in
             continue
         pairs = changed_pairs(folder / "data" / dataset, part, task)
         order = pl.Series(draws(pairs["id"], seed_for(seed, "judge"))).arg_sort()
-        drawn = pairs[order[:count]].drop("of").with_columns(pl.lit("").alias("verdict"))
+        drawn = pairs[order[:count]].drop("of").with_columns(pl.lit(None, pl.String).alias("verdict"))
         tables.write([drawn], path)
 
 
