@@ -38,6 +38,7 @@ PICKLED = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 #: The classes of transformers that models are loaded with.
 CLASSIFIER = "AutoModelForSequenceClassification"
+MULTIPLE_CHOICE = "AutoModelForMultipleChoice"
 MASKED_LM = "AutoModelForMaskedLM"
 SEQ2SEQ_LM = "AutoModelForSeq2SeqLM"
 CAUSAL_LM = "AutoModelForCausalLM"
