@@ -70,7 +70,9 @@ def _options() -> Any:
 
 def _cells(work: Path) -> list[Path]:
     """All cells, the longest first, so that none is begun last that takes long."""
-    return sorted((work / "cells").iterdir(), key=lambda cell: (-(cell / "data" / "train.jsonl").stat().st_size, cell.name))
+    return sorted(
+        (work / "cells").iterdir(), key=lambda cell: (-(cell / "data" / "train.jsonl").stat().st_size, cell.name)
+    )
 
 
 def _set_start(work: Path, start: Path, epochs: int) -> None:

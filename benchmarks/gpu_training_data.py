@@ -67,7 +67,9 @@ def ie_cells(data: Path, place: Path, rows: int) -> None:
             drawn = {part: _resampled(folder, part, rho, run) for part in ("train", "valid")}
             counts = {f"{part}_changed": int(frame["changed"].sum()) for part, frame in drawn.items()}
             made = {part: _training_rows(frame) for part, frame in drawn.items()}
-            _write_cell(place / "cells" / f"ie-rho-{rho:.2f}-run-{run}", trainer, TrainingData(NLI, **made), run, counts)
+            _write_cell(
+                place / "cells" / f"ie-rho-{rho:.2f}-run-{run}", trainer, TrainingData(NLI, **made), run, counts
+            )
     test, variants = (pl.read_parquet(folder / f"test{kind}.parquet") for kind in ("", ".variants"))
     _write_questions(place, "snli", NLI, test.select("id", "label", *NLI.fields))
     changed = variants.select(pl.col("of").alias("id"), "label", *NLI.fields)
@@ -118,7 +120,11 @@ def _buckets(folder: Path, rows: int) -> pl.DataFrame:
     """The originals and the published paraphrases of d-NLI, a row each; an original's `variant` is its bucket."""
     problems = pl.read_parquet(folder / "problems.parquet").filter(pl.col("split").str.starts_with("d-"))
     names = {"context1": "premise", "context2": "hypothesis", "target1": "update", "label_name": "label"}
-    originals = problems.drop("label").rename(names).with_columns(pl.col("premise").fill_null(""), pl.col("bucket_id").alias("variant"))
+    originals = (
+        problems.drop("label")
+        .rename(names)
+        .with_columns(pl.col("premise").fill_null(""), pl.col("bucket_id").alias("variant"))
+    )
     main = pl.read_parquet(folder / "paraphrases.parquet").filter(pl.col("collection") == "main")
     context = originals.select("bucket_id", "premise", "hypothesis", "label", "split")
     joined = main.select("bucket_id", "paraphrase_id", "target1", "pos").join(context, on="bucket_id")
@@ -151,7 +157,9 @@ def collect(place: Path, results: Path, out: Path) -> None:
     d_nli = [_paranlu(place, found[key], key.partition("/")[0]) for key in found.files if key.endswith("/paranlu")]
     if d_nli:
         pl.concat(d_nli).write_parquet(out / "answers-paranlu.parquet", compression="zstd")
-    rows = [{name: value for name, value in cell.items() if not isinstance(value, (list, dict))} for cell in cells.values()]
+    rows = [
+        {name: value for name, value in cell.items() if not isinstance(value, (list, dict))} for cell in cells.values()
+    ]
     pl.DataFrame(rows, infer_schema_length=None).sort("cell").write_csv(out / "cells.csv")
 
 
@@ -173,7 +181,10 @@ def _paranlu(place: Path, p: Any, name: str) -> pl.DataFrame:
     """An ordinary table of answers; its models are named by input, share and seed."""
     ids = pl.read_parquet(place / "paranlu.ids.parquet")
     variant = pl.when(pl.col("id") == pl.col("bucket_id")).then(None).otherwise("id").alias("variant")
-    answers = [pl.Series("pred", _labels(p, D_NLI)), *(pl.Series(f"p:{n}", p[:, i]) for i, n in enumerate(D_NLI.labels))]
+    answers = [
+        pl.Series("pred", _labels(p, D_NLI)),
+        *(pl.Series(f"p:{n}", p[:, i]) for i, n in enumerate(D_NLI.labels)),
+    ]
     first = (pl.lit(name).alias("model"), pl.col("bucket_id").alias("bucket"), variant)
     return ids.select(*first, pl.col("label").alias("gold"), *answers, "split")
 
