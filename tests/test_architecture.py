@@ -33,7 +33,9 @@ INTERFACES = ("_version", "progress")
 
 
 #: How a module begins to register a plug-in.
-REGISTERS = re.compile(r"^@(datasets|generators|checks|masked_lms|writers|encoders|models|metrics|papers)\(", re.M)
+REGISTERS = re.compile(
+    r"^@(datasets|generators|checks|masked_lms|writers|encoders|models|trainers|metrics|papers)\(", re.M
+)
 
 
 def name_of(file: Path, root: Path = SRC) -> str:

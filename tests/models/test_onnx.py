@@ -20,7 +20,8 @@ from tiny_models import KNOWN, LABELS, WORDS
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.models.model import Answerer, LazyPairs, Predictions, as_model
+from otherwords.inference.joining import LazyRows, default_join
+from otherwords.models.model import Answerer, Predictions, as_model
 from otherwords.problem import TASKS, Batch, Task
 from otherwords.registry import models as registry
 
@@ -240,13 +241,14 @@ def test_three_fields_are_put_as_context_and_target(tiny):
     np.testing.assert_allclose(answers.p[:, 0], expected[:, 1], rtol=1e-5)
 
 
-def test_tasks_that_are_no_pair_are_refused(tiny):
+def test_a_choice_is_refused_and_a_single_field_is_a_single_text(tiny):
     model = registry.make(f"onnx:{tiny}").function
-    with refuses(BadInput):
+    with refuses(BadInput, where="task a-nli"):
         model(Batch(TASKS["a-nli"], {name: ["a dog"] for name in TASKS["a-nli"].fields}))
     single = Task("mood", fields=("text",), labels=("good", "bad"))
-    with refuses(BadInput):
-        model(Batch(single, {"text": ["a dog"]}))
+    answers = model(Batch(single, {"text": ["a dog", "it rains and no cat sleeps"]}))
+    assert answers.answers.shape == (2, 3)
+    assert not answers.cut.any()
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
@@ -373,7 +375,7 @@ def test_pairs_made_piece_by_piece_are_the_pairs_of_the_whole(rows, start, stop,
     """Expected: every field before the last joined by spaces, empty ones left out, half a character replaced."""
     task = THREE_FIELDS if three else TASKS["nli"]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(task.fields)}
-    lazy = LazyPairs(Batch(task, columns))
+    lazy = LazyRows(Batch(task, columns), default_join(task))
     expected = [
         (" ".join(text for text in texts[:-1] if text).replace("\ud83d", "?"), texts[-1].replace("\ud83d", "?"))
         for texts in zip(*columns.values(), strict=True)

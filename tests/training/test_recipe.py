@@ -18,17 +18,17 @@ GOOD = {"start": "encoder", "data": ["data.jsonl"]}
 def test_options_come_on_top(tmp_path):
     path = tmp_path / "r.toml"
     path.write_text('start = "a"\ndata = ["x.jsonl"]\nepochs = 3\nvalid = ["y.jsonl"]\n[labels]\n0 = "entailment"\n')
-    recipe, settings = read_recipe(path, "nli", start="b", valid=0.1, seed=7)
-    assert (recipe.valid, recipe.labels) == (0.1, {"0": "entailment"})
-    assert settings == {"start": "b", "epochs": 3, "seed": 7, "objective": "nli"}
+    recipe, trainer = read_recipe(path, "nli", start="b", valid=0.1, seed=7)
+    assert (recipe.valid, recipe.labels, recipe.seed) == (0.1, {"0": "entailment"}, 7)
+    assert (trainer.plugin.name, trainer.function.start, trainer.function.epochs) == ("encoder", "b", 3)
 
 
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "recipes").rglob("*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
 def test_our_recipes_can_be_read(path):
-    recipe, settings = read_recipe(path, "masked-lm" if "mlm" in str(path) else "nli")
-    assert TrainingSettings.of(settings)
+    recipe, trainer = read_recipe(path, "masked-lm" if "mlm" in str(path) else "nli")
+    assert trainer.function.start.startswith("encoders/")
     assert set(recipe.without) == {"data/snli-test.jsonl", "data/mnli-test.jsonl"}
     assert not set(recipe.without) & set(recipe.data)
 
@@ -83,10 +83,11 @@ def test_wrong_names_and_places(tmp_path):
 
 def test_every_setting_can_stand_in_a_recipe():
     settings = TrainingSettings("encoder").as_dict()
-    given = {name: value for name, value in settings.items() if name not in ("objective", "labels")}
-    recipe, found = read_recipe({**given, "data": ["x"]})
+    implied = ("objective", "labels", "masked", "fields", "merged")
+    given = {name: value for name, value in settings.items() if name not in implied}
+    recipe, trainer = read_recipe({**given, "data": ["x"]})
     assert recipe == Recipe(data=["x"])
-    assert TrainingSettings.of(found) == TrainingSettings("encoder")
+    assert trainer.function.settings() == TrainingSettings("encoder")
 
 
 @pytest.mark.parametrize("labels", [(), ("yes",), ("yes", "yes")])

@@ -24,6 +24,7 @@ _EXAMPLES = {
     "writers": "otherwords vary everyday --with 'paraphrase(model={bare})' -o variants.jsonl",
     "encoders": "otherwords check suite.jsonl --with 'similarity(encoder={bare})' -o checked.jsonl",
     "models": "otherwords answer everyday --model {spec} -o answers.jsonl",
+    "trainers": "otherwords train {name} --data everyday -o FOLDER",
     "metrics": "otherwords score answers.jsonl --metric {spec}",
     "papers": "otherwords reproduce {name} --data FOLDER",
     "tasks": "otherwords answer problems.jsonl --task {name} --model python:module:function -o answers.jsonl",
@@ -35,8 +36,8 @@ def list_plugins(
         str,
         typer.Argument(
             metavar="KIND|NAME",
-            help="datasets, generators, checks, masked_lms, writers, encoders, models, metrics, papers or tasks; or "
-            "the name of one thing, to see all about it.",
+            help="datasets, generators, checks, masked_lms, writers, encoders, models, trainers, metrics, papers or "
+            "tasks; or the name of one thing, to see all about it.",
         ),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
@@ -44,7 +45,8 @@ def list_plugins(
 ) -> None:
     """Show what models, metrics and so on there are, or one of them in full.
 
-    Every data set, generator, check, masked-LM, writer, encoder, model, metric, paper and task, with its options.
+    Every data set, generator, check, masked-LM, writer, encoder, model, trainer, metric, paper and task, with its
+    options.
     """
     from ..problem import TASKS
     from ..registry import KINDS

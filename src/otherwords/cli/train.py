@@ -7,58 +7,53 @@ import typer
 from . import options as opt
 from .display import bars, print_json, print_line
 
-app = typer.Typer(help="Fine-tune an encoder: for the labels of NLI, or for masked words.", no_args_is_help=True)
 
-_Recipe = Annotated[str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")]
-_Out = Annotated[
-    str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
-]
-_Data = Annotated[
-    list[str], typer.Option("--data", metavar="FILE", help="A file or data set to train on; may be repeated.")
-]
-_Valid = Annotated[
-    list[str],
-    typer.Option(
-        "--valid", metavar="SHARE|FILE", help="A share of the data to validate on, or a data set; may be repeated."
-    ),
-]
-_Without = Annotated[
-    list[str],
-    typer.Option("--without", metavar="FILE", help="Leave out rows that share a text with this data set."),
-]
-_Start = Annotated[str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")]
-_Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")]
-_Epochs = Annotated[int | None, typer.Option("--epochs", metavar="N", help="How often every example is seen.")]
-_Rate = Annotated[
-    float | None, typer.Option("--learning-rate", metavar="RATE", help="The highest rate, after the warm-up.")
-]
-_Batch = Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples an update sees.")]
-_Portions = Annotated[
-    int | None,
-    typer.Option("--accumulate", metavar="N", help="Parts of a batch, where it does not fit in memory at once."),
-]
-_Length = Annotated[int | None, typer.Option("--max-length", metavar="N", help="Tokens after which texts are cut.")]
-_Patience = Annotated[
-    int | None,
-    typer.Option("--patience", metavar="N", help="Stop after so many validations without a better one; 0: never."),
-]
-_Precision = Annotated[
-    str, typer.Option("--precision", metavar="KIND", help="auto, bf16 or fp32. By itself bf16 on a GPU only.")
-]
-_Device = Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda, or cuda:1.")]
-_Prepare = Annotated[
-    bool, typer.Option("--prepare", help="Write the data only; python -m otherwords.training FOLDER trains later.")
-]
-
-
-@app.command()
-def nli(
-    recipe: _Recipe = "",
-    out: _Out = "",
-    data: _Data = [],  # noqa: B006
-    valid: _Valid = [],  # noqa: B006
-    without: _Without = [],  # noqa: B006
-    start: _Start = "",
+def train(
+    trainer: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAINER",
+            help="encoder, boosted, bag_of_words ... (otherwords list trainers shows all, with their options), or "
+            "masked-lm, which learns to guess masked words. nli is the old name of encoder.",
+        ),
+    ],
+    recipe: Annotated[
+        str, typer.Argument(metavar="[RECIPE.toml]", help="A recipe; options below come on top of it.")
+    ] = "",
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
+    ] = "",
+    data: Annotated[
+        list[str], typer.Option("--data", metavar="FILE", help="A file or data set to train on; may be repeated.")
+    ] = [],  # noqa: B006
+    valid: Annotated[
+        list[str],
+        typer.Option(
+            "--valid", metavar="SHARE|FILE", help="A share of the data to validate on, or a data set; may be repeated."
+        ),
+    ] = [],  # noqa: B006
+    without: Annotated[
+        list[str],
+        typer.Option("--without", metavar="FILE", help="Leave out rows that share a text with this data set."),
+    ] = [],  # noqa: B006
+    fields: Annotated[
+        list[str],
+        typer.Option(
+            "--fields", metavar="NAME", help="Show the model this field only (partial input); may be repeated."
+        ),
+    ] = [],  # noqa: B006
+    share: Annotated[
+        float | None,
+        typer.Option("--share", metavar="SHARE", help="Train on this share of the problems, cluster by cluster."),
+    ] = None,
+    settings: Annotated[
+        list[str],
+        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the trainer; may be repeated."),
+    ] = [],  # noqa: B006
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")] = None,
+    start: Annotated[
+        str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")
+    ] = "",
     teachers: Annotated[
         list[str], typer.Option("--teacher", metavar="MODEL", help="A model to learn from; may be repeated.")
     ] = [],  # noqa: B006
@@ -66,87 +61,94 @@ def nli(
         int | None,
         typer.Option("--recombine", metavar="N", help="Further pairs of the sentences, for teachers to label."),
     ] = None,
-    seed: _Seed = None,
-    epochs: _Epochs = None,
-    learning_rate: _Rate = None,
-    batch: _Batch = None,
-    accumulate: _Portions = None,
-    max_length: _Length = None,
-    patience: _Patience = None,
-    precision: _Precision = "",
-    device: _Device = "",
-    task: opt.TaskName = "",
-    field: opt.Fields = [],  # noqa: B006
-    label: opt.Labels = [],  # noqa: B006
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, and count them.")] = False,
-    prepare: _Prepare = False,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
-    """Train a model to predict the label of a pair of texts.
-
-    From a recipe, from options, or from both. The folder then loads as hf:FOLDER.
-    """
-    _train("nli", **locals())
-
-
-@app.command("masked-lm")
-def masked_lm(
-    recipe: _Recipe = "",
-    out: _Out = "",
-    data: _Data = [],  # noqa: B006
-    valid: _Valid = [],  # noqa: B006
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", metavar="N", help="How often every example is seen.")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option("--learning-rate", metavar="RATE", help="The highest rate, after the warm-up.")
+    ] = None,
+    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples an update sees.")] = None,
+    accumulate: Annotated[
+        int | None,
+        typer.Option("--accumulate", metavar="N", help="Parts of a batch, where it does not fit in memory at once."),
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", metavar="N", help="Tokens after which texts are cut.")
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option("--patience", metavar="N", help="Stop after so many validations without a better one; 0: never."),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option("--precision", metavar="KIND", help="auto, bf16 or fp32. By itself bf16 on a GPU only.")
+    ] = "",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda, or cuda:1.")] = "",
+    masked: Annotated[
+        float | None, typer.Option("--masked", metavar="SHARE", help="masked-lm: share of tokens to be guessed.")
+    ] = None,
     valid_fields: Annotated[
         list[str],
-        typer.Option("--valid-field", metavar="NAME", help="Validate on this field of the data sets of --valid only."),
+        typer.Option(
+            "--valid-field", metavar="NAME", help="masked-lm: validate on this field of the data sets of --valid only."
+        ),
     ] = [],  # noqa: B006
-    without: _Without = [],  # noqa: B006
-    start: _Start = "",
-    masked: Annotated[
-        float | None, typer.Option("--masked", metavar="SHARE", help="Share of tokens to be guessed.")
-    ] = None,
-    seed: _Seed = None,
-    epochs: _Epochs = None,
-    learning_rate: _Rate = None,
-    batch: _Batch = None,
-    accumulate: _Portions = None,
-    max_length: _Length = None,
-    patience: _Patience = None,
-    precision: _Precision = "",
-    device: _Device = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, and count them.")] = False,
-    prepare: _Prepare = False,
+    prepare: Annotated[
+        bool,
+        typer.Option(
+            "--prepare", help="encoder, masked-lm: write the data only; python -m otherwords.training trains."
+        ),
+    ] = False,
+    plugin: opt.Plugins = [],  # noqa: B006
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Train a model to guess masked words, on the distinct sentences of the data.
+    """Train a model: an encoder, boosted trees on word counts, and others.
 
-    From a recipe, from options, or from both.
+    From a recipe, from options, or from both. The folder then answers as trained:FOLDER. Options from --start on belong
+    to trainers that have them; --set sets any option of any trainer.
     """
-    _train("masked-lm", **locals())
+    _train(**locals())
 
 
-def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
+def _train(trainer: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
     """Options override the recipe."""
     from ..errors import BadInput
     from ..training.making import train
 
     if not out:
         raise BadInput("no folder named", fix="name one with -o FOLDER")
+    del given["plugin"]
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
+    own = _values(given.pop("settings"))
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
+    if twice := sorted(set(chosen) & set(own)):
+        raise BadInput(f"{twice[0]} is given twice", where="--set", fix="give it once")
     with bars(quiet):
-        trained = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
+        trained = train(recipe or {}, trainer, out=out, prepare_only=prepare, **chosen, **own)
     if json:
         print_json({"folder": str(trained.folder), **trained.counts, "best": trained.figures})
     elif not quiet:
         for line in describe_counts(trained.counts):
             print_line(line)
         typer.echo(_result(trained.figures, out, trained.before))
+
+
+def _values(settings: list[str]) -> dict[str, Any]:
+    """What --set says: a number, true, false or a list as JSON writes it, else a text."""
+    import json as codec
+
+    values: dict[str, Any] = {}
+    for name, text in opt.pairs(settings, "--set").items():
+        try:
+            values[name] = codec.loads(text)
+        except ValueError:
+            values[name] = text
+    return values
 
 
 def describe_counts(counts: dict[str, Any]) -> list[str]:

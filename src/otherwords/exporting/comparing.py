@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_fast_tokenizer
+from ..inference.joining import JOIN_KEY
 from ..inference.limits import SHORTEST, positions
 from ..inference.onnx_files import TOKENS, load_graph
 from ..inference.scheduling import Scheduler
@@ -168,7 +169,9 @@ def compare_labels(
         return np.asarray(raw.answers if isinstance(raw, Reply) else raw)
 
     who = original.folder.who
-    expected = ask_all(_ask_labels(original, pairs(batch)), len(batch), "original", who)
+    expected = ask_all(
+        _ask_labels(original, pairs(batch, original.config.get(JOIN_KEY, ""))), len(batch), "original", who
+    )
     found = ask_all(ask, len(batch), "exported", who)
     labels, expected_labels = found.argmax(axis=1), expected.argmax(axis=1)
     names = _target_names(Answerer(who, "", exported, batch.task, label_map))
@@ -258,13 +261,13 @@ def _original_scheduler(
 # Labels of pairs
 
 
-def _ask_labels(original: OriginalModel, texts: list[tuple[str, str]]) -> Ask:
+def _ask_labels(original: OriginalModel, texts: Sequence[tuple[str, ...]]) -> Ask:
     def encode(some: Sequence[Any]) -> Tokens:
-        firsts, seconds = map(list, zip(*some, strict=True))
+        sides = map(list, zip(*some, strict=True))
         truncation = {"truncation": "longest_first", "max_length": original.max_length, "verbose": False}
-        encoded = original.tokenizer(firsts, seconds, **truncation)
+        encoded = original.tokenizer(*sides, **truncation)
         types = encoded["token_type_ids"] if original.types else None
-        return Tokens.of(encoded["input_ids"], [False] * len(firsts), types=types)
+        return Tokens.of(encoded["input_ids"], [False] * len(some), types=types)
 
     ask = _original_scheduler(original, encode, lambda logits, rows: (logits.numpy(),))
     return lambda rows: probabilities(ask([texts[row] for row in rows])[0][0], original.labels, original.folder.who)

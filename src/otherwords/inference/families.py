@@ -30,6 +30,7 @@ DISTILBERT = (
 #: A head by class: hidden layer, activation ("" for the encoder's), norm, outputs.
 HEADS = {
     "BertForSequenceClassification": ("bert.pooler.dense", "tanh", "", "classifier"),
+    "BertForMultipleChoice": ("bert.pooler.dense", "tanh", "", "classifier"),
     "BertForMaskedLM": (
         *("cls.predictions.transform.dense", "", "cls.predictions.transform.LayerNorm"),
         "cls.predictions.decoder",
@@ -40,11 +41,13 @@ HEADS = {
         "generator_lm_head",
     ),
     "DistilBertForSequenceClassification": ("pre_classifier", "relu", "", "classifier"),
+    "DistilBertForMultipleChoice": ("pre_classifier", "relu", "", "classifier"),
     "DistilBertForMaskedLM": ("vocab_transform", "", "vocab_layer_norm", "vocab_projector"),
 }
 ROBERTAS = ("Roberta", "XLMRoberta", "Camembert")
 for _family in ROBERTAS:
     HEADS[f"{_family}ForSequenceClassification"] = ("classifier.dense", "tanh", "", "classifier.out_proj")
+    HEADS[f"{_family}ForMultipleChoice"] = ("roberta.pooler.dense", "tanh", "", "classifier")
     HEADS[f"{_family}ForMaskedLM"] = ("lm_head.dense", "gelu", "lm_head.layer_norm", "lm_head.decoder")
 
 

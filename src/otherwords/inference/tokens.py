@@ -185,6 +185,12 @@ def text_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
     return encode
 
 
+def row_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Callable[[Sequence[Any]], Tokens]:
+    """The same for rows of one text or of two; all rows of a call have as many."""
+    one, two = text_encoder(tokenizer, max_length, types=types), pair_encoder(tokenizer, max_length, types=types)
+    return lambda rows: one([row[0] for row in rows]) if rows and len(rows[0]) == 1 else two(rows)
+
+
 # Texts of many megabytes
 
 
@@ -216,6 +222,10 @@ class Beginning:
                 return part
             limit = min(_MORE * limit, max(MOST_CHARACTERS, limit))
         return text
+
+    def row(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """The beginnings of one text or of two."""
+        return self.pair(*texts) if len(texts) == 2 else (self(texts[0]),)
 
     def pair(self, first: str, second: str) -> tuple[str, str]:
         """The beginnings of both texts; the one with more tokens has more still, because it may keep one more."""
@@ -270,8 +280,8 @@ def is_lost(text: str, part: str, start: int = 0) -> bool:
     return bool(_PRINTED.search(text, 0, start) or _PRINTED.search(text, start + len(part)))
 
 
-def lost_pairs(pairs: Pairs, parts: Pairs) -> list[bool]:
-    """Of which pairs the parts leave out more than blanks."""
+def lost_pairs(pairs: Sequence[tuple[str, ...]], parts: Sequence[tuple[str, ...]]) -> list[bool]:
+    """Of which pairs, or rows of one text, the parts leave out more than blanks."""
     return [any(map(is_lost, pair, part)) for pair, part in zip(pairs, parts, strict=True)]
 
 

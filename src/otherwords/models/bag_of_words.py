@@ -1,11 +1,14 @@
 """A bag-of-words classifier: a weak baseline, trained in seconds when it is loaded.
 
 Multinomial logistic regression on which words the last field shares with the others and which it adds. It needs only
-numpy, so that the light core has a model that can be trained. Probabilities are rounded to six places, which hides the
-last bits, in which processors differ.
+numpy, so that the light core has a model that can be trained; the trainer of the same name stores one. Probabilities
+are rounded to six places, which hides the last bits, in which processors differ.
 """
 
+import json
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,10 @@ from ..registry import models
 from ..storage.files import digest
 from .model import Model
 from .predictions import Floats
+from .trained import TRAINED, Trained, read_trained
 
+#: What the trainer writes: the features in the order of the rows of their weights.
+VOCABULARY, WEIGHTS = "vocabulary.json", "weights.npy"
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
@@ -35,23 +41,56 @@ def bag_of_words(
     """Bag-of-words baseline, trained on a data set (default: the bundled training problems) when loaded.
 
     `train` is a data set or a file, `penalty` the L2 weight on the coefficients, `steps` the number of gradient steps.
+    It may also be a folder that `otherwords train bag_of_words` wrote, with options of its own.
     """
+    if (Path(train).expanduser() / TRAINED).is_file():
+        return _stored(read_trained(train), batch_size, task)
     task = task or TASKS["nli"]
-    for name, value, least in (("penalty", penalty, 0), ("steps", steps, 1)):
-        if not value >= least:
-            raise BadInput(f"found {value}", where="bag_of_words", field=name, fix=f"give {least} or more")
+    refuse_options(penalty, steps)
     problems, identity = _training_rows(train, task)
-    features = [_features([row[name] for name in task.fields]) for row in problems]
-    vocabulary = {word: i for i, word in enumerate(sorted(set().union(*features)))}
+    texts = [[row[name] for name in task.fields] for row in problems]
     gold = np.array([task.labels.index(row["label"]) for row in problems])
-    weights = _fit(_matrix(features, vocabulary), np.eye(len(task.labels))[gold], penalty, steps)
+    vocabulary, weights = learn(texts, gold, len(task.labels), penalty, steps)
 
     def answer(batch: Batch) -> Floats:
         rows = zip(*(batch[name] for name in batch.task.fields), strict=True)
-        x = _matrix([_features(list(row)) for row in rows], vocabulary)
-        return np.round(_softmax(_product(x, weights)), 6)
+        return probabilities([list(row) for row in rows], vocabulary, weights)
 
     return Model(answer, identity=identity, batch_size=batch_size, light=True)
+
+
+def _stored(trained: Trained, batch_size: int, task: Task | None) -> Model:
+    """The model that the trainer of the same name wrote into a folder."""
+    trained.refuse_other(task)
+    vocabulary = {word: i for i, word in enumerate(json.loads((trained.folder / VOCABULARY).read_text("utf-8")))}
+    weights = np.load(trained.folder / WEIGHTS, allow_pickle=False)
+
+    def answer(batch: Batch) -> Floats:
+        return probabilities([list(row) for row in zip(*trained.texts(batch), strict=True)], vocabulary, weights)
+
+    return Model(answer, trained.labels, trained.identity(VOCABULARY, WEIGHTS), batch_size=batch_size, light=True)
+
+
+def refuse_options(penalty: float, steps: int) -> None:
+    """Refuse options with which nothing is learnt."""
+    for name, value, least in (("penalty", penalty, 0), ("steps", steps, 1)):
+        if not value >= least:
+            raise BadInput(f"found {value}", where="bag_of_words", field=name, fix=f"give {least} or more")
+
+
+def learn(
+    texts: Sequence[Sequence[str]], gold: npt.NDArray[np.int64], labels: int, penalty: float, steps: int
+) -> tuple[dict[str, int], Floats]:
+    """The numbers of the features, and a weight of each for every label."""
+    features = [_features(list(row)) for row in texts]
+    vocabulary = {word: i for i, word in enumerate(sorted(set().union(*features)))}
+    return vocabulary, _fit(_matrix(features, vocabulary), np.eye(labels)[gold], penalty, steps)
+
+
+def probabilities(texts: Sequence[Sequence[str]], vocabulary: dict[str, int], weights: Floats) -> Floats:
+    """A row of probabilities for each problem."""
+    x = _matrix([_features(list(row)) for row in texts], vocabulary)
+    return np.round(_softmax(_product(x, weights)), 6)
 
 
 def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:

@@ -1,13 +1,14 @@
-"""Sequence-pair classifiers of the Hugging Face ecosystem, by hub name or local folder, with torch."""
+"""Classifiers and multiple-choice models of the Hugging Face ecosystem, by hub name or local folder, with torch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import OpenModel, find, open_model
+from ..inference.hf_folders import CLASSIFIER, MULTIPLE_CHOICE, Folder, OpenModel, find, open_model
+from ..inference.joining import JOIN_KEY, Join, Row
 from ..inference.lean import LeanClassifier, lean_classifier
-from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, lost_pairs, mark_lost, pair_encoder
+from ..inference.tokens import Beginning, Tokens, clean, lost_pairs, mark_lost, row_encoder
 from ..inference.torch_device import compile_layers
 from ..registry import models
 from .model import Model, label_names, reply
@@ -23,9 +24,10 @@ _WITHOUT_LEAN = {
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
-# commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, and the forward pass that
-# was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` declares.
-@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"), extra="hf")
+# commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, the forward pass that was
+# asked for, and a join that was given: that of the folder is among its content. The device itself, like the batch,
+# changes last bits only, which `batch_invariant` declares.
+@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision", "join"), extra="hf")
 def hf(
     name: str,
     max_length: int = 256,
@@ -34,13 +36,16 @@ def hf(
     tokens: int = 0,
     forward: str = "auto",
     revision: str = "",
+    join: str = "",
 ) -> Model:
-    """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
+    """Ask a classifier or a multiple-choice model of the Hugging Face hub, or of a local folder (safetensors only).
 
-    Pairs of more than `max_length` tokens are cut, or of more than the model has positions for. `device` is auto (cuda
-    where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16, float16 or
-    float8. A batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the
-    hub. Code that comes with a model is never run.
+    `join` says how the fields of a problem become one text or two: `premise + hypothesis | update` is how d-NLI is
+    asked, `obs1 | option + obs2` how a-NLI, with `option` for each hypothesis in turn. By itself a model is asked as it
+    was trained (`otherwords train`), or as suits the task. Texts of more than `max_length` tokens are cut, or of more
+    than the model has positions for. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype` is auto
+    (bfloat16 on GPUs that have it), float32, bfloat16, float16 or float8. A batch holds up to `tokens` tokens (0: as
+    suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
 
     `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first), or a
     `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads; `fused`
@@ -49,8 +54,10 @@ def hf(
     the fused pass, on GPUs that can: a third more pairs a second, and more other labels (docs/models.md has figures).
     """
     folder = find(name, revision)
-    opened = open_model(folder, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
-    labels = label_names(opened.model.config.id2label, f"{folder.who}: config.json")
+    way, choice = _join(folder, join), is_choice(folder)
+    auto = MULTIPLE_CHOICE if choice else CLASSIFIER
+    opened = open_model(folder, auto, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
+    labels = () if choice else label_names(opened.model.config.id2label, f"{folder.who}: config.json")
     chosen, compute = _forward(opened, forward)
     packed = chosen in ("lean", "fused")
     scheduler = opened.scheduler(_encoder(opened.tokenizer, opened.length), compute, packed=packed)
@@ -58,15 +65,30 @@ def hf(
     # On a GPU the lean pass has other last bits than transformers', and so some other labels, whoever chose it.
     plain = forward == "auto" and (chosen == "transformers" or opened.device.type == "cpu")
     return Model(
-        partial(reply, scheduler, labels, folder.who),
+        partial(reply, scheduler, labels, folder.who, join=way, choice=choice),
         labels,
-        opened.identity + ("" if plain else f":{chosen}"),
+        opened.identity + ("" if plain else f":{chosen}") + (f":{way.replace(' ', '')}" if join else ""),
         batch_invariant=False,  # the choice of kernels depends on the batch, and with it the last bits
         batch_size=PAIRS.get(opened.device.type, PAIRS["cpu"]),
         max_length=opened.length,
         positions=opened.room,
         uses_all_cores=True,
     )
+
+
+def is_choice(folder: Folder) -> bool:
+    """Whether a folder has a model that scores the options of a choice."""
+    return any(str(name).endswith("ForMultipleChoice") for name in folder.read_config().get("architectures") or ())
+
+
+def _join(folder: Folder, given: str) -> str:
+    """The join as given, or as the model was trained with; "" where neither says."""
+    if given:
+        return str(Join.read(given, folder.who))
+    kept = folder.read_config().get(JOIN_KEY, "")
+    if not isinstance(kept, str):
+        raise BadInput(f"found {kept!r}", where=f"{folder.who}: config.json", field=JOIN_KEY, fix="write a text")
+    return str(Join.read(kept, f"{folder.who}: config.json")) if kept else ""
 
 
 def _forward(opened: OpenModel, wanted: str) -> tuple[str, Callable[..., Any]]:
@@ -87,7 +109,7 @@ def _forward(opened: OpenModel, wanted: str) -> tuple[str, Callable[..., Any]]:
     if wanted == "compiled":
         compile_layers(classifier)
     chosen = "compiled" if wanted == "compiled" else "transformers"
-    return chosen, lambda **inputs: (classifier(**inputs).logits.float(),)
+    return chosen, partial(_one_option if is_choice(opened.folder) else _plain, classifier)
 
 
 def _lean_forms(opened: OpenModel, wanted: str) -> tuple[str, ...]:
@@ -98,22 +120,31 @@ def _lean_forms(opened: OpenModel, wanted: str) -> tuple[str, ...]:
     return (wanted,) if wanted in ("lean", "fused") else ()
 
 
+def _plain(classifier: Any, **inputs: Any) -> tuple[Any, ...]:
+    return (classifier(**inputs).logits.float(),)
+
+
+def _one_option(model: Any, **inputs: Any) -> tuple[Any, ...]:
+    """The scores of rows that are options of any problems: each as a choice of one, since options need no company."""
+    return (model(**{name: value.unsqueeze(1) for name, value in inputs.items()}).logits.float(),)
+
+
 def _logits(lean: LeanClassifier, **inputs: Any) -> tuple[Any, ...]:
     return (lean(**inputs).float(),)
 
 
-def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
+def _encoder(tokenizer: Any, max_length: int) -> Callable[[Sequence[Row]], Tokens]:
     types = "token_type_ids" in tokenizer.model_input_names
     if tokenizer.is_fast:
-        return pair_encoder(tokenizer.backend_tokenizer, max_length, types=types)
+        return row_encoder(tokenizer.backend_tokenizer, max_length, types=types)
 
     def count(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     start = Beginning(count, max_length)
 
-    def encode(texts: Pairs) -> Tokens:
-        starts = [start.pair(*pair) if tokenizer.truncation_side == "right" else pair for pair in texts]
+    def encode(texts: Sequence[Row]) -> Tokens:
+        starts = [start.row(row) if tokenizer.truncation_side == "right" else row for row in texts]
         rows = tokenizer(*_sides(starts), truncation="longest_first", max_length=max_length, verbose=False)
         whole = tokenizer(*_sides(starts), verbose=False)
         cut = [len(full) > len(row) for full, row in zip(whole["input_ids"], rows["input_ids"], strict=True)]
@@ -123,6 +154,5 @@ def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
     return encode
 
 
-def _sides(texts: Pairs) -> tuple[list[str], list[str]]:
-    firsts, seconds = zip(*map(clean_pair, texts), strict=True)
-    return list(firsts), list(seconds)
+def _sides(texts: Sequence[Row]) -> list[list[str]]:
+    return [list(map(clean, side)) for side in zip(*texts, strict=True)]

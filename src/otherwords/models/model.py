@@ -1,6 +1,6 @@
 """A model as the answer stage sees it: its labels are translated to the task's, its answers checked.
 
-At the end stands what all sequence-pair classifiers share, whatever computes them.
+At the end stands what all classifiers of texts share, whatever computes them.
 """
 
 import time
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, shorten
+from ..inference.joining import Join, LazyRows, Row, default_join, options_of
 from ..inference.scheduling import Scheduler
-from ..inference.tokens import clean
 from ..problem import TOLERANCE, Batch, Task, label_key
 from .predictions import Floats, Predictions
 
@@ -298,57 +298,50 @@ def _in_python(labels: Sequence[str]) -> str:
     return "" if ON_COMMAND_LINE.get() else f" (in Python label_map={{{meanings}}})"
 
 
-# What sequence-pair classifiers share: texts of a problem, label names, probabilities
+# What classifiers of texts share: texts of a problem, label names, probabilities
 
 
-def reply(scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batch) -> Reply:
-    """Answer with a classifier's scheduler: a row of probabilities for each problem, and which were truncated."""
-    refuse_other_tasks(batch.task)
+def reply(
+    scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batch, *, join: str = "", choice: bool = False
+) -> Reply:
+    """Answer with a classifier's scheduler: a row of probabilities for each problem, and which were truncated.
+
+    `join` says how fields become texts, as in `inference.joining` (by default as suits the task). A model of `choice`
+    scores each option of a problem by itself; its probabilities are the softmax over these scores.
+    """
+    way, options = texts_of(batch.task, join, where, choice=choice)
+    each = len(options) or 1
+    names = options or labels
     if not len(batch):
-        return Reply(np.empty((0, len(labels))), np.empty(0, np.bool_))
-    (logits,), cut = scheduler(LazyPairs(batch))
-    return Reply(probabilities(logits, labels, where), cut)
+        return Reply(np.empty((0, len(names))), np.empty(0, np.bool_))
+    (logits,), cut = scheduler(LazyRows(batch, way, options))
+    scores = np.asarray(logits).reshape(len(batch), -1) if options else logits
+    return Reply(probabilities(scores, names, where), np.logical_or.reduceat(cut, np.arange(0, len(cut), each)))
 
 
-@dataclass(frozen=True)
-class LazyPairs(Sequence[tuple[str, str]]):
-    """The problems of a batch as two texts each, made when they are asked for: the device need not wait for all."""
+def texts_of(task: Task, join: str, where: str, *, choice: bool = False) -> tuple[Join, tuple[str, ...]]:
+    """How a model puts the problems of a task, and the options that it chooses between; or an error."""
+    options = options_of(task)
+    if options and not choice:
+        message = f"chooses between the fields {', '.join(options)}; {where} labels texts, and cannot do that"
+        fix = "use a model of AutoModelForMultipleChoice, or a Python function: python:module:function"
+        raise BadInput(message, where=f"task {task.name}", fix=fix)
+    if choice and not options:
+        message = f"does not choose between fields; {where} is a multiple-choice model, and cannot do anything else"
+        raise BadInput(message, where=f"task {task.name}", fix="use a classifier (AutoModelForSequenceClassification)")
+    way = Join.read(join, where) if join else default_join(task)
+    way.refuse_other(task, where)
+    return way, options
 
-    batch: Batch
 
-    def __len__(self) -> int:
-        return len(self.batch)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return pairs(self.batch[key])
-        place = range(len(self))[key]
-        return pairs(self.batch[place : place + 1])[0]
-
-
-def pairs(batch: Batch) -> list[tuple[str, str]]:
-    """Every problem as two texts: its two fields; of more fields, the last target is the second text.
+def pairs(batch: Batch, join: str = "") -> list[Row]:
+    """Every problem as the texts that a classifier reads.
 
     >>> task = Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no"))
     >>> pairs(Batch(task, {"first": ["It rains."], "second": ["I am out."], "hypothesis": ["I am wet."]}))
     [('It rains. I am out.', 'I am wet.')]
     """
-    refuse_other_tasks(batch.task)
-    second = batch.task.fields[-1] if len(batch.task.fields) == 2 else batch.task.targets[-1]
-    before = [batch[name] for name in batch.task.fields if name != second]
-    firsts = before[0] if len(before) == 1 else [" ".join(filter(None, texts)) for texts in zip(*before, strict=True)]
-    return [(clean(a), clean(b)) for a, b in zip(firsts, batch[second], strict=True)]
-
-
-def refuse_other_tasks(task: Task) -> None:
-    """Raise where a problem cannot be put as two texts: one field only, or a choice between fields."""
-    if len(task.fields) < 2:
-        reason = f"has only the field {task.fields[0]}; a sequence-pair classifier needs two texts"
-    elif set(task.labels) <= set(task.fields):
-        reason = f"chooses between the fields {', '.join(task.labels)}; a sequence-pair classifier cannot do that"
-    else:
-        return
-    raise BadInput(reason, where=f"task {task.name}", fix="use a Python function: python:module:function")
+    return texts_of(batch.task, join, "a classifier")[0].rows(batch.columns)
 
 
 def label_names(id2label: Any, where: str) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..errors import BadInput
 from ..inference import onnx_files
+from ..inference.joining import JOIN_KEY
 from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.scheduling import Scheduler
-from ..inference.tokens import pair_encoder
+from ..inference.tokens import row_encoder
 from ..registry import models
 from .model import Model, label_names, probabilities, reply
 
@@ -34,6 +35,8 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
     if any(str(name).endswith("ForMaskedLM") for name in config.get("architectures") or ()):
         message = "is a masked-LM, which cannot answer problems"
         raise BadInput(message, where=f"onnx:{path}", fix="give a classifier")
+    if any(str(name).endswith("ForMultipleChoice") for name in config.get("architectures") or ()):
+        raise BadInput("is a multiple-choice model", where=f"onnx:{path}", fix="ask it with torch, as hf:FOLDER")
     labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
     room = configured_positions(config)
     length = limit(where, max_length, room)
@@ -41,7 +44,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
     graph = onnx_files.load_graph(file, threads)
     output = _output(graph.session, labels, where)
     scheduler = Scheduler(
-        encode=pair_encoder(tokenizer, length, types=graph.types),
+        encode=row_encoder(tokenizer, length, types=graph.types),
         start=partial(graph.start, [output]),
         wait=graph.wait,
         budget=tokens,
@@ -51,7 +54,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
     )
 
     return Model(
-        partial(reply, scheduler, labels, where),
+        partial(reply, scheduler, labels, where, join=str(config.get(JOIN_KEY, ""))),
         labels,
         onnx_files.identity(path, file),
         graph.batch_invariant,

@@ -7,6 +7,7 @@ from ..errors import OtherwordsError
 from ..progress import Progress, reporting_to
 from .history import FILE
 from .prepared import train_prepared
+from .trainer import finish_if_begun
 
 
 class _Lines(Progress):
@@ -24,7 +25,7 @@ def main() -> int:
     for folder in map(Path, sys.argv[1:]):
         try:
             with reporting_to(_Lines()):
-                print(folder, train_prepared(folder), flush=True)
+                print(folder, finish_if_begun(folder, train_prepared(folder)), flush=True)
         except KeyboardInterrupt:
             print("interrupted; run again to resume from the last checkpoint", file=sys.stderr)
             return 130

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from ..datasets.source import Source
 from ..errors import BadInput
-from ..problem import Task
+from ..inference.joining import options_of
+from ..models.model import with_merged
+from ..problem import Task, get_task, label_key
 from ..progress import current
 from ..storage.files import digest
 from .recipe import Recipe
@@ -49,13 +51,23 @@ Keys = Callable[[TrainingRow], tuple[str, ...]]
 
 @dataclass
 class TrainingData:
-    """Rows to train and to validate on, and what was left out: how many rows for which reason, and which."""
+    """Rows to train and to validate on, and what was left out: how many rows for which reason, and which.
+
+    The texts of a row are those of `fields`, in this order: all of the task's, or the ones that a model of partial
+    input is shown. Where the validation rows have labels of another task (two, of a model with three), `merged` says
+    which of them each label of the task means.
+    """
 
     task: Task
+    fields: tuple[str, ...] = ()
     train: list[TrainingRow] = field(default_factory=list)
     valid: list[TrainingRow] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, Any]] = field(default_factory=list)
+    merged: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.fields = self.fields or self.task.fields
 
     def leave_out(self, reason: str, **details: Any) -> None:
         """Record a row that is left out."""
@@ -69,16 +81,61 @@ def collect_rows(recipe: Recipe, objective: str = "nli") -> TrainingData:
     For a masked-LM the rows are the distinct sentences of the data, without labels.
     """
     data = TrainingData(Source(recipe.data, recipe.task, recipe.columns, recipe.labels).chosen)
+    shown = _shown_fields(recipe, data.task)
+    data.merged = _merged(recipe, data.task)
     test_texts = {normalized(text) for text in _test_texts(recipe, data.task)}
     rows = _without_shared(data, _rows(recipe, recipe.data, data), lambda row: row.texts, test_texts, "without")
+    keys: Keys
     if objective == "masked-lm":
-        _add_validation(data, recipe, _sentences(rows), lambda row: row.texts, "valid")
+        rows, keys = _sentences(rows), lambda row: row.texts
+        _add_validation(data, recipe, rows, keys, "valid")
     else:
-        _add_validation(data, recipe, rows, partial(_premise, data.task), "valid by premise")
+        keys = partial(_premise, data.task)
+        _add_validation(data, recipe, rows, keys, "valid by premise")
+    take_share(data, keys, recipe.share, recipe.data_seed)
+    _show(data, shown)
     if not data.train:
         reasons = ", ".join(f"{count} {reason}" for reason, count in data.reasons.items())
         raise BadInput(f"no rows left to train on ({reasons})", field="data", fix="give more data")
     return data
+
+
+def _shown_fields(recipe: Recipe, task: Task) -> tuple[str, ...]:
+    """The fields that the model is shown, in the task's order; of a choice it must see all options."""
+    if unknown := [name for name in recipe.fields if name not in task.fields]:
+        fix = f"{task.name} has {', '.join(task.fields)}"
+        raise BadInput(f"found {unknown[0]!r}", field="fields", fix=fix)
+    shown = tuple(name for name in task.fields if not recipe.fields or name in recipe.fields)
+    if recipe.fields and (hidden := [name for name in options_of(task) if name not in shown]):
+        fix = f"show all of them: {', '.join(task.labels)}"
+        raise BadInput(f"{task.name} chooses between fields, and {hidden[0]} is not shown", field="fields", fix=fix)
+    return shown
+
+
+def _merged(recipe: Recipe, task: Task) -> dict[str, str]:
+    """What each label of the task means in the validation data, where these have a task of their own."""
+    if not recipe.valid_task:
+        if recipe.valid_label_map:
+            fix = "name the task of the validation data in valid_task"
+            raise BadInput("found no valid_task", field="valid_label_map", fix=fix)
+        return {}
+    asked = get_task(recipe.valid_task)
+    if not isinstance(recipe.valid, list):
+        fix = "name data sets in valid: a share of the data has the labels of the data"
+        raise BadInput(f"found {asked.name} and no data sets in valid", field="valid_task", fix=fix)
+    if set(asked.fields) != set(task.fields):
+        fix = f"give a task with the fields {', '.join(task.fields)}"
+        raise BadInput(f"{asked.name} has the fields {', '.join(asked.fields)}", field="valid_task", fix=fix)
+    known = {label_key(label): label for label in asked.labels}
+    given = {
+        label_key(label): meant for label, meant in with_merged(recipe.valid_label_map, task.labels, asked).items()
+    }
+    merged = {label: known.get(label_key(given.get(label_key(label), label)), "") for label in task.labels}
+    if unmapped := [label for label, meant in merged.items() if not meant]:
+        fix = f'say which of {", ".join(asked.labels)} each label means: {{{unmapped[0]} = "..."}}'
+        message = f"{unmapped[0]!r} has no meaning in {asked.name}"
+        raise BadInput(message, field="valid_label_map", fix=fix)
+    return merged
 
 
 def normalized(text: str) -> str:
@@ -102,13 +159,7 @@ def split_rows(rows: Sequence[T], keys: Sequence[str], share: float, seed: int) 
     if not 0 < share < 1:
         raise BadInput(f"found {share}", field="valid", fix="give a share between 0 and 1, or data sets")
     ranks = [digest(seed, normalized(key)) for key in keys]
-    chosen: set[str] = set()
-    count, wanted = 0, max(1, round(share * len(rows)))
-    for rank, same in groupby(sorted(ranks)):
-        if count >= wanted:
-            break
-        chosen.add(rank)
-        count += len(list(same))
+    chosen = _first_ranks(ranks, share)
     first = [row for row, rank in zip(rows, ranks, strict=True) if rank not in chosen]
     second = [row for row, rank in zip(rows, ranks, strict=True) if rank in chosen]
     if not first:
@@ -116,10 +167,48 @@ def split_rows(rows: Sequence[T], keys: Sequence[str], share: float, seed: int) 
     return first, second
 
 
+def _first_ranks(ranks: Sequence[str], share: float) -> set[str]:
+    """The first of all different ranks that so large a share of the rows has; so a smaller share is part of it."""
+    chosen: set[str] = set()
+    count, wanted = 0, max(1, round(share * len(ranks)))
+    for rank, same in groupby(sorted(ranks)):
+        if count >= wanted:
+            break
+        chosen.add(rank)
+        count += len(list(same))
+    return chosen
+
+
+def take_share(data: TrainingData, keys: Keys, share: float, seed: int) -> None:
+    """Train on a share of the rows, whole clusters; which ones depends on their texts and the seed alone."""
+    if share == 1 or not data.train:
+        return
+    ranks = [digest(seed, "share", *map(normalized, keys(row))) for row in data.train]
+    chosen = _first_ranks(ranks, share)
+    before, total = {row.label for row in data.train}, len(data.train)
+    data.train = [row for row, rank in zip(data.train, ranks, strict=True) if rank in chosen]
+    data.reasons["not in the share"] += total - len(data.train)
+    if lost := sorted(str(label) for label in before - {row.label for row in data.train}):
+        message = f"{share:g} of {total:,} rows are {len(data.train):,}, and none of them is {' or '.join(lost)}"
+        raise BadInput(message, field="share", fix="give a larger share, or another data_seed")
+
+
+def _show(data: TrainingData, fields: tuple[str, ...]) -> None:
+    """Leave only the texts of these fields; rows that have nothing in them are left out."""
+    if fields == data.task.fields:
+        return
+    data.fields, places = fields, [data.task.fields.index(name) for name in fields]
+    for side, which in (("train", ""), ("valid", " in `valid`")):
+        cut = [TrainingRow(tuple(row.texts[place] for place in places), row.label) for row in getattr(data, side)]
+        kept = [row for row in cut if any(text.strip() for text in row.texts)]
+        setattr(data, side, kept)
+        data.reasons[f"empty text{which}"] += len(cut) - len(kept)
+
+
 def _add_validation(data: TrainingData, recipe: Recipe, rows: list[TrainingRow], keys: Keys, kind: str) -> None:
     """Read the validation data sets, or split them off the rows."""
     if isinstance(recipe.valid, list):
-        data.valid = list(_rows(recipe, recipe.valid, data, " in `valid`"))
+        data.valid = list(_rows(recipe, recipe.valid, data, " in `valid`", recipe.valid_task))
         if kind == "valid":
             data.valid = _sentences(data.valid, _field_numbers(recipe, data.task))
         known = {normalized(key) for row in data.valid for key in keys(row)}
@@ -162,10 +251,16 @@ def _without_shared(
     return kept
 
 
-def _rows(recipe: Recipe, names: Sequence[str], data: TrainingData, which: str = "") -> Iterator[TrainingRow]:
-    """Rows with a label and all their texts. Each data set may have its own ids."""
+def _rows(
+    recipe: Recipe, names: Sequence[str], data: TrainingData, which: str = "", task: Any = ""
+) -> Iterator[TrainingRow]:
+    """Rows with a label and all their texts. Each data set may have its own ids and its own layout.
+
+    A `task` of their own has other labels, which the recipe's map does not concern.
+    """
+    asked, labels = (get_task(task), {}) if task else (data.task, recipe.labels)
     for name in names:
-        source = Source([name], data.task, recipe.columns, recipe.labels, skip_bad=True, gold="all")
+        source = Source([name], asked, recipe.columns, labels, skip_bad=True, gold="all")
         for row in source:
             if row.get("control"):
                 data.leave_out(f"is a control{which}", where=name, id=row["id"])

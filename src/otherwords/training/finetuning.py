@@ -21,8 +21,9 @@ import numpy as np
 from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
+from ..storage.files import write_json
 from . import history
-from .objectives import Examples, MaskedWords, PairLabels, StartModel, load_start_model
+from .objectives import Examples, MaskedWords, StartModel, TextLabels, load_start_model
 from .settings import TrainingSettings
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
@@ -42,7 +43,7 @@ def finetune(settings: TrainingSettings, train: Examples, valid: Examples | None
         _sweep(folder)
         return history.History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
-    return _Training(settings, train, valid, folder).run()
+    return _Run(settings, train, valid, folder).run()
 
 
 @dataclass
@@ -67,7 +68,7 @@ class _TrainingState:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
-class _Training:
+class _Run:
     def __init__(self, settings: TrainingSettings, train: Examples, valid: Examples | None, folder: Path):
         import torch
 
@@ -76,7 +77,8 @@ class _Training:
         self.start = load_start_model(settings)
         self.device = self.start.device
         self.train = self.start.objective(train, settings)
-        self.valid = self.start.objective(valid, settings) if valid is not None and len(valid) else None
+        merged = merged_numbers(settings)
+        self.valid = self.start.objective(valid, settings, merged) if valid is not None and len(valid) else None
         if cut := int(self.train.tokens.cut.sum()):
             longest = int(self.train.tokens.lengths.max())
             warnings.warn(f"{cut} of {len(train)} examples have more than {longest} tokens: truncated", stacklevel=3)
@@ -91,6 +93,7 @@ class _Training:
             self.history.restore(progress.pop("heard"), self.device)
             vars(state).update(progress)
         self.history.truncate(state.updates)
+        write_json(self.folder / history.START, self.start.head.as_dict())
         with delayed_interrupt() as interrupted:
             while state.epoch < self.settings.epochs and not state.stopped:
                 self._epoch(interrupted)
@@ -100,8 +103,8 @@ class _Training:
 
     def _epoch(self, interrupted: Callable[[], bool]) -> None:
         state, settings = self.state, self.settings
-        plan = list(batches(self.train.tokens.lengths, settings.batch, settings.seed, state.epoch))
-        current().start(f"epoch {state.epoch + 1} of {settings.epochs}", len(self.train.tokens))
+        plan = list(batches(self.train.lengths, settings.batch, settings.seed, state.epoch))
+        current().start(f"epoch {state.epoch + 1} of {settings.epochs}", len(self.train.lengths))
         current().advance(sum(len(rows) for rows in plan[: state.batch]))
         validate_at = {round(len(plan) * (i + 1) / settings.evaluations) for i in range(settings.evaluations)}
         for rows in plan[state.batch :]:
@@ -132,7 +135,8 @@ class _Training:
         factor = rate_factor(state.updates, settings.epochs * self.batches, settings.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = settings.learning_rate * factor
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        if settings.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         state.batch, state.updates = state.batch + 1, state.updates + 1
@@ -144,6 +148,8 @@ class _Training:
         state.tick()
         seen = state.epoch + state.batch / self.batches
         self.history.write(epoch=round(seen, 4), update=state.updates, seconds=round(state.seconds, 1), **figures)
+        if self.settings.checkpoints:
+            self._keep()
         if not figures or figures["valid_accuracy"] > state.best:
             state.best, state.best_at = figures.get("valid_accuracy", 0.0), state.evaluations
             self.start.save(self.model, self._best())
@@ -153,6 +159,15 @@ class _Training:
         for other in self.folder.glob("best-*"):  # only now: the previous checkpoint refers to it
             if other != self._best():
                 shutil.rmtree(other)
+
+    def _keep(self) -> None:
+        """Keep the model of this validation, whole or not at all: `checkpoints/000120` is that of update 120."""
+        kept = self.folder / history.CHECKPOINTS / f"{self.state.updates:06d}"
+        draft = kept.with_name(f".{kept.name}")
+        for left in (draft, kept):  # of a training that was killed after its last checkpoint
+            shutil.rmtree(left, ignore_errors=True)
+        self.start.save(self.model, draft)
+        draft.rename(kept)
 
     def _best(self) -> Path:
         return self.folder / f"best-{self.state.best_at}"
@@ -170,12 +185,12 @@ class _Training:
         return self.history.best()
 
 
-def evaluate(model: Any, valid: PairLabels | MaskedWords, start: StartModel) -> dict[str, float]:
+def evaluate(model: Any, valid: TextLabels | MaskedWords, start: StartModel) -> dict[str, float]:
     """The mean loss, and the share of labels or masked tokens that are right; the same batches every time."""
     import torch
 
     model.eval()
-    order, sums = np.argsort(valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
+    order, sums = np.argsort(valid.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
     for first in range(0, len(order), _ROWS):
         inputs = valid.batch(order[first : first + _ROWS], np.random.default_rng([0, first]))
         with torch.inference_mode(), start.autocast():
@@ -183,9 +198,20 @@ def evaluate(model: Any, valid: PairLabels | MaskedWords, start: StartModel) -> 
         sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
     total_loss, total_right, total = sums.tolist()
     if not total:
-        missing = "labelled rows" if isinstance(valid, PairLabels) else "tokens to mask"
+        missing = "labelled rows" if isinstance(valid, TextLabels) else "tokens to mask"
         raise BadInput(f"validation data has no {missing}", field="valid", fix="give other rows to validate on")
     return {"valid_loss": total_loss / total, "valid_accuracy": total_right / total}
+
+
+def merged_numbers(settings: TrainingSettings) -> tuple[int, ...]:
+    """For each label of a training, the number of the label that validation data has for it; none if it has the same.
+
+    >>> names = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
+    >>> merged_numbers(TrainingSettings("encoder", merged=names))
+    (0, 1, 1)
+    """
+    asked = list(dict.fromkeys(settings.merged.values()))
+    return tuple(asked.index(settings.merged[label]) for label in settings.labels) if asked else ()
 
 
 # Parts of an update: each follows from the seed and its number alone
@@ -236,7 +262,7 @@ def make_optimizer(model: Any, settings: TrainingSettings, *, fused: bool) -> An
     weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
     others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
     groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, eps=settings.adam_epsilon, fused=fused)
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from ..errors import BadInput
 from ..storage.files import disk_errors, write_text
 
 FILE, PLOT, _CHECKPOINT = "log.jsonl", "log.svg", "checkpoint"
+#: What became of the start's head, and the models of all validations, where they are kept.
+START, CHECKPOINTS = "data/start.json", "checkpoints"
 #: A panel's width and height inside its axes, and the margins around it.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP, _BELOW = 300, 200, 58, 52, 84, 48
 _PANELS = (("Loss", "loss"), ("Accuracy", "accuracy"))

@@ -1,26 +1,30 @@
-"""`otherwords train`: from a recipe to a prepared folder, and from there to a model; or resume an earlier training."""
+"""`otherwords train`: from a recipe to a trained folder, whatever the trainer; or resume an earlier training.
+
+`fit` is the part without a recipe: rows in, a folder that answers as an ordinary model out.
+"""
 
 import json
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..datasets.source import Source, files_of
 from ..errors import BadInput, OtherwordsError
-from ..storage.files import refuse_overwriting, write_json, write_text
+from ..models.trained import TRAINED, TRAINING, read_trained
+from ..registry import Bound
+from ..storage.files import digest, lock_folder, refuse_overwriting, write_json, write_text
+from ..storage.user_code import guarded
 from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .history import has_checkpoint, is_trained
-from .objectives import require_torch
-from .prepared import DATA, change_settings, is_prepared, prepare, prepared_settings, train_prepared
+from .prepared import DATA, is_prepared, prepared_settings
 from .recipe import Recipe, read_recipe
-from .settings import TrainingSettings
+from .trainer import Preparing, begin, finish, shown
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
-#: A training may be resumed with other values of these: they do not change what is learnt.
-_WHERE = ("device", "accumulate")
 
 
 @dataclass(frozen=True)
@@ -33,106 +37,204 @@ class TrainingResult:
     before: bool = False
 
 
+# Rows in, a trained folder out
+
+
+def fit(trainer: Bound, data: TrainingData, folder: str | Path, seed: int = 1) -> dict[str, float]:
+    """Train on rows, so that `trained:FOLDER` answers; return the figures of the validation.
+
+    A folder where the same was begun is resumed, a finished one is not trained again, and another training in it is
+    refused.
+    """
+    place = Path(folder)
+    refuse_untrainable(trainer, data, seed)
+    if (known := begin(place, describe_training(trainer, data, seed))) is not None:
+        return known
+    refuse_unready(trainer)
+    with _own_code(trainer):
+        figures = trainer.function.fit(data, place, seed)
+    return finish(place, figures)
+
+
+def describe_training(trainer: Bound, data: TrainingData, seed: int) -> dict[str, Any]:
+    """What decides a training: what its folder says of itself before there are figures."""
+    content = digest([data.train, data.valid])
+    return {
+        "trainer": trainer.signature,
+        "answers_as": trainer.function.answers_as,
+        "task": asdict(data.task),
+        "fields": list(data.fields),
+        "labels": list(data.task.labels),
+        "seed": seed,
+        "rows": {"train": len(data.train), "valid": len(data.valid)},
+        "data": content[:16],
+    }
+
+
+def refuse_untrainable(trainer: Bound, data: TrainingData, seed: int) -> None:
+    """Refuse rows that nothing can be learnt from, before any work."""
+    if not trainer.function.answers_as:
+        fix = "choose another trainer: otherwords list trainers"
+        raise BadInput(f"{trainer.name} makes no model that answers problems", field="trainer", fix=fix)
+    if not 0 <= seed < 2**63:
+        raise BadInput(f"found {seed}", field="seed", fix="give a number from 0 to 2**63 - 1")
+    if not data.train:
+        raise BadInput("no rows to train on", field="data", fix="give more data")
+    labels = {row.label for row in data.train}
+    if None in labels and not getattr(trainer.function, "teachers", ()):
+        raise BadInput("a row to train on has no label", where=trainer.name, field="data", fix="give labelled rows")
+    known = labels - {None}
+    if len(known) < 2 and None not in labels:
+        fix = f"give data with at least two of {', '.join(data.task.labels)}"
+        raise BadInput(f"all rows have the label {next(iter(known))!r}", field="data", fix=fix)
+    used = known | ({row.label for row in data.valid} - {*data.merged.values()})
+    if unknown := sorted(str(label) for label in used if label not in (*data.task.labels, None)):
+        fix = f"{data.task.name} has {', '.join(data.task.labels)}"
+        raise BadInput(f"found the label {unknown[0]!r}", field="data", fix=fix)
+
+
+def refuse_unready(trainer: Bound) -> None:
+    """Refuse what a trainer cannot do here: an extra that is not installed, a model or a GPU that is not there."""
+    if check := getattr(trainer.function, "refuse_unready", None):
+        with _own_code(trainer):
+            check()
+
+
+@contextmanager
+def _own_code(trainer: Bound) -> Iterator[None]:
+    with guarded(trainer.plugin.full_name) if trainer.plugin.source else nullcontext():
+        yield
+
+
+# A recipe in, a trained folder out
+
+
 def train(
     recipe: str | Path | Mapping[str, Any],
-    objective: str = "nli",
+    trainer: str = "encoder",
     *,
     out: str | Path,
     prepare_only: bool = False,
     **overrides: Any,
 ) -> TrainingResult:
-    """Train what a recipe describes, and write the model to `out`, where `hf:OUT` finds it.
+    """Train what a recipe describes, and write the model to `out`, where `trained:OUT` finds it.
 
-    A folder with the same, unfinished training is resumed; one with another training is an error. With `prepare_only`,
-    `python -m otherwords.training OUT` trains later, where only torch, transformers and numpy are needed.
+    `trainer` is one of `otherwords list trainers`, or masked-lm. A folder with the same, unfinished training is
+    resumed; one with another training is an error. With `prepare_only`, `python -m otherwords.training OUT` trains
+    later, where only torch, transformers and numpy are needed.
     """
-    read, given = read_recipe(recipe, objective, **overrides)
+    read, bound = read_recipe(recipe, trainer, **overrides)
+    _refuse_unpreparable(bound, prepare_only)
     refuse_overwriting(
         out, recipe, *(file for names in (read.data, read.valid, read.without) for file in files_of(names))
     )
-    folder, origin = Path(out), _origin(read, given)
-    fresh = not is_prepared(folder)
+    folder, origin = Path(out), _origin(read, bound)
+    fresh = not _is_begun(folder, bound)
     if not fresh:
         _refuse_other(folder, origin)
-        settings = TrainingSettings.of(given)
-        change_settings(folder, **{name: getattr(settings, name) for name in _WHERE})
     else:
         _refuse_occupied(folder)
         if not prepare_only:
-            _refuse_unloadable(given)
-        _prepare(folder, read, given, origin)
-    counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
-    before = is_trained(folder)
+            refuse_unready(bound)
+    before = _is_finished(folder, bound)
     try:
-        return TrainingResult(folder, counts, None if prepare_only else train_prepared(folder), before)
+        if fresh:
+            _prepare(folder, read, bound, origin)
+        counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
+        return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, read, bound), before)
     except OtherwordsError:
-        if fresh and not (has_checkpoint(folder) or is_trained(folder)):  # refused: the folder would be in the way
-            shutil.rmtree(folder)
+        if fresh and not (has_checkpoint(folder) or _is_finished(folder, bound)):  # refused: it would be in the way
+            shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _prepare(folder: Path, recipe: Recipe, given: dict[str, Any], origin: dict[str, Any]) -> None:
-    data, place = collect_rows(recipe, given["objective"]), folder / DATA
-    settings = _checked_settings(data, given)
-    sentences = [(row.texts[0], row.texts[1]) for row in data.train] if recipe.recombine else []
-    pairs = recombine(sentences, recipe.recombine, recipe.data_seed) if sentences else []
+def _prepare(folder: Path, recipe: Recipe, trainer: Bound, origin: dict[str, Any]) -> None:
+    """Write what the recipe's data are, and, of a trainer that prepares, the data themselves."""
+    data, place = _collect(recipe, trainer), folder / DATA
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in data.left_out)
+    counted = [row.label for row in data.train if row.label is not None]
+    recombined = len(data.train) - len(counted) if recipe.recombine else 0
+    counts: dict[str, Any] = {
+        "train": len(data.train) - recombined, "recombined": recombined, "valid": len(data.valid)
+    }  # fmt: skip
+    if counted:
+        counts["labels"] = {label: counted.count(label) for label in data.task.labels}
     write_text(place / LEFT_OUT, lines.encode("utf-8", "backslashreplace").decode())
-    counts: dict[str, Any] = {"train": len(data.train), "recombined": len(pairs), "valid": len(data.valid)}
-    if settings.objective == "nli":
-        counts["labels"] = {label: sum(row.label == label for row in data.train) for label in data.task.labels}
     write_json(place / COUNTS, {**counts, "left_out": dict(sorted((+data.reasons).items()))})
     write_json(place / ORIGIN, origin)
-    train = [_line(row) for row in data.train] + [[*pair, None] for pair in pairs]
-    prepare(folder, settings, train, [_line(row) for row in data.valid])
+    if isinstance(trainer.function, Preparing):
+        if trainer.function.answers_as:
+            begin(folder, describe_training(trainer, data, recipe.seed))
+        trainer.function.prepare(data, folder, recipe.seed)
 
 
-def _line(row: TrainingRow) -> list[str | None]:
-    return [*row.texts, row.label] if len(row.texts) > 1 else [*row.texts]
+def _carry_out(folder: Path, recipe: Recipe, trainer: Bound) -> dict[str, float]:
+    if isinstance(trainer.function, Preparing):
+        if not trainer.function.answers_as:
+            return trainer.function.carry_out(folder)
+        if not any((folder / name).is_file() for name in (TRAINED, TRAINING)):  # an earlier version prepared it
+            begin(folder, describe_training(trainer, _collect(recipe, trainer), recipe.seed))
+        if _is_finished(folder, trainer):
+            return read_trained(folder).figures
+        return finish(folder, trainer.function.carry_out(folder))
+    if _is_finished(folder, trainer):
+        return read_trained(folder).figures
+    with lock_folder(folder, folder / DATA / ".lock"):
+        return fit(trainer, _collect(recipe, trainer), folder, recipe.seed)
 
 
-def _checked_settings(data: TrainingData, given: Mapping[str, Any]) -> TrainingSettings:
-    """The settings with the labels of the task; data that cannot be trained on is an error."""
-    if given["objective"] != "nli":
-        return TrainingSettings.of(given)
-    task, labels = data.task, {row.label for row in data.train}
-    if len(task.fields) != 2:
-        fix = "train on pairs: nli, rte, or a task file with two fields"
-        raise BadInput(f"{task.name} has {len(task.fields)} texts per problem", field="task", fix=fix)
-    if len(labels) < 2:
-        fix = f"give data with at least two of {', '.join(task.labels)}"
-        raise BadInput(f"all rows have the label {labels.pop()!r}", field="data", fix=fix)
-    return TrainingSettings.of({**given, "labels": task.labels})
+def _collect(recipe: Recipe, trainer: Bound) -> TrainingData:
+    """The rows of the recipe, and those that it recombines for teachers."""
+    if not trainer.function.answers_as:
+        return collect_rows(recipe, "masked-lm")
+    data = collect_rows(recipe)
+    refuse_untrainable(trainer, data, recipe.seed)
+    if recipe.recombine and (len(data.fields) != 2 or {*data.task.labels} <= {*data.fields}):
+        message = f"{data.task.name} shows {', '.join(data.fields)}, and only pairs are recombined"
+        raise BadInput(message, field="recombine", fix="leave it out")
+    if recipe.recombine:
+        pairs = recombine([(row.texts[0], row.texts[1]) for row in data.train], recipe.recombine, recipe.data_seed)
+        data.train += [TrainingRow(pair) for pair in pairs]
+    return data
 
 
-def _origin(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that decides the result: the recipe, the settings, and the content of the data."""
+def _is_begun(folder: Path, trainer: Bound) -> bool:
+    """Whether a folder holds a training whose data were all written: of each kind, the file that comes last."""
+    return is_prepared(folder) if isinstance(trainer.function, Preparing) else (folder / DATA / ORIGIN).is_file()
+
+
+def _is_finished(folder: Path, trainer: Bound) -> bool:
+    return (folder / TRAINED).is_file() if trainer.function.answers_as else is_trained(folder)
+
+
+def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
+    """Everything that decides the result: the recipe, the trainer's options, and the content of the data."""
     named = {"data": recipe.data, "without": recipe.without, "valid": recipe.valid}
+    asked: dict[str, Any] = {"valid": (recipe.valid_task, recipe.columns, {})} if recipe.valid_task else {}
+    usual = (recipe.task, recipe.columns, recipe.labels)
     content = {
-        f"the content of {part}": Source(names, recipe.task, recipe.columns, recipe.labels).signature[0]
+        f"the content of {part}": Source(names, *asked.get(part, usual)).signature[0]
         for part, names in named.items()
         if isinstance(names, list) and names
     }
-    settings = TrainingSettings.of(given).as_dict()
-    for name in ("labels", *_WHERE):
-        del settings[name]
-    origin: dict[str, Any] = json.loads(json.dumps({**recipe.model_dump(), **settings, **content}))
+    options = {name: getattr(trainer.function, name) for name in trainer.plugin.options()}
+    kept = {name: value for name, value in options.items() if name == "start" or name not in trainer.plugin.unsigned}
+    origin: dict[str, Any] = json.loads(
+        json.dumps({"trainer": trainer.plugin.full_name, **recipe.model_dump(), **kept, **content}, default=str)
+    )
     return origin
 
 
 def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    settings = prepared_settings(folder).as_dict()  # its labels are the task's; a recipe's labels are a map
-    there |= {name: value for name, value in settings.items() if name in origin and name != "labels"}
-    differing = [name for name in origin if there.get(name) != origin[name]]
-    if differing:
-        changes = (f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)
-        raise BadInput(
-            f"contains another training: {'; '.join(changes)}",
-            where=str(folder),
-            fix="choose another folder, or delete it",
-        )
+    if is_prepared(folder):  # changed by hand; of a recipe, labels are a map, fields and join may be left open
+        settings, other = prepared_settings(folder).as_dict(), ("labels", "fields", "join")
+        there |= {name: value for name, value in settings.items() if name in origin and name not in other}
+    if differing := [name for name in origin if there.get(name) != origin[name]]:
+        changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
+        fix = "choose another folder, or delete it"
+        raise BadInput(f"contains another training: {'; '.join(changes)}", where=str(folder), fix=fix)
 
 
 def _refuse_occupied(folder: Path) -> None:
@@ -140,22 +242,14 @@ def _refuse_occupied(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
     begun = (folder / DATA / LEFT_OUT).exists() or not any((folder / DATA).glob("*"))  # it is written first
-    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA or not begun)):
+    ours = {TRAINING} if begun else set()
+    others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if others := [name for name in others if name not in ours and not (name == DATA and begun)]:
         fix = "choose a new folder with -o"
         raise BadInput(f"is not a training folder: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
-
-
-def _refuse_unloadable(given: Mapping[str, Any]) -> None:
-    """Find the models and the device before minutes of preparing data."""
-    from ..inference.hf_folders import find
-    from ..inference.torch_device import choose_device
-
-    require_torch()
-    for name in (given["start"], *given.get("teachers", ())):
-        find(name)
-    choose_device(given.get("device", "auto"), given["start"])
+def _refuse_unpreparable(trainer: Bound, prepare_only: bool) -> None:
+    if prepare_only and not isinstance(trainer.function, Preparing):
+        fix = "leave it out: only encoders are prepared here and trained elsewhere"
+        raise BadInput(f"{trainer.name} cannot be prepared", field="--prepare", fix=fix)

@@ -1,7 +1,6 @@
 """What a model is trained on, what for, and from where it starts.
 
-There are examples, two objectives (the label of a pair of texts, or masked words), and the model with its tokenizer and
-device.
+There are examples, two objectives (labels of problems, or masked words), and the model with its tokenizer and device.
 """
 
 import json
@@ -16,11 +15,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, MissingExtra
-from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_fast_tokenizer, load_start, quietly
+from ..inference.hf_folders import (
+    CLASSIFIER,
+    MASKED_LM,
+    MULTIPLE_CHOICE,
+    Folder,
+    find,
+    load_fast_tokenizer,
+    load_start,
+    quietly,
+)
+from ..inference.joining import JOIN_KEY, Join, default_join, options_of
 from ..inference.limits import positions
-from ..inference.tokens import Ints, Tokens, pad_rows, pair_encoder, text_encoder
+from ..inference.tokens import Ints, Tokens, pad_rows, row_encoder, text_encoder
 from ..inference.torch_device import choose_device
+from ..problem import Task
 from ..storage.files import disk_errors
+from .heads import StartHead, begin_choice, begin_labels
 from .settings import TrainingSettings
 
 #: The label number of a row without a label: only teachers label it.
@@ -34,19 +45,28 @@ _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "
 
 @dataclass(frozen=True)
 class Examples:
-    """Texts, their second texts (none for a masked-LM), label numbers, and the teachers' probabilities."""
+    """Texts, their second texts where there are any, label numbers, and the teachers' probabilities.
+
+    In a choice each problem has as many texts in a row as there are `options`.
+    """
 
     firsts: Sequence[str]
     seconds: Sequence[str] | None = None
     labels: npt.NDArray[np.int64] | None = None
     teacher: npt.NDArray[np.float32] | None = None
+    options: int = 1
 
     def __len__(self) -> int:
-        return len(self.firsts)
+        return len(self.firsts) // self.options
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The one text or the two of each example; in a choice, of each option."""
+        sides = (self.firsts,) if self.seconds is None else (self.firsts, self.seconds)
+        return list(zip(*sides, strict=True))
 
 
 def write_examples(path: Path, rows: Iterable[Sequence[str | None]]) -> int:
-    """Write rows `[text]` or `[first, second, label or null]` as JSON lines; return how many."""
+    """Write rows `[text]` or `[text of each field ..., label or null]` as JSON lines; return how many."""
     count = 0
     with path.open("w", encoding="utf-8") as out:
         for row in rows:
@@ -55,33 +75,63 @@ def write_examples(path: Path, rows: Iterable[Sequence[str | None]]) -> int:
     return count
 
 
-def read_examples(path: Path, labels: Sequence[str]) -> Examples:
-    """Read what `write_examples` wrote."""
+def read_examples(path: Path, settings: TrainingSettings, labels: Sequence[str] = ()) -> Examples:
+    """Read what `write_examples` wrote, and join the fields as the settings say; `labels` if not the settings'."""
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     if not rows:
         raise BadInput("has no examples", where=str(path))
-    if len(rows[0]) == 1:
+    if settings.objective == "masked-lm":
         return Examples([row[0] for row in rows])
-    number = {label: i for i, label in enumerate(labels)} | {None: UNLABELLED}
-    if unknown := {str(row[2]) for row in rows if row[2] not in number}:
-        raise BadInput(f"has the labels {', '.join(sorted(unknown))}", where=str(path), fix=f"use the labels {labels}")
-    codes = np.array([number[row[2]] for row in rows], np.int64)
-    return Examples([row[0] for row in rows], [row[1] for row in rows], codes)
+    task, known = shown(settings), labels or settings.labels
+    if wrong := next((row for row in rows if len(row) != len(task.fields) + 1), None):
+        fix = f"prepare it again: a row has {', '.join(task.fields)} and a label"
+        raise BadInput(f"has a row of {len(wrong)} texts", where=str(path), fix=fix)
+    number = {label: i for i, label in enumerate(known)} | {None: UNLABELLED}
+    if unknown := {str(row[-1]) for row in rows if row[-1] not in number}:
+        raise BadInput(f"has the labels {', '.join(sorted(unknown))}", where=str(path), fix=f"use the labels {known}")
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(task.fields)}
+    options = options_of(task)
+    sides = [list(side) for side in zip(*join_of(settings).rows(columns, options), strict=True)]
+    codes = np.array([number[row[-1]] for row in rows], np.int64)
+    return Examples(sides[0], sides[1] if len(sides) > 1 else None, codes, options=len(options) or 1)
+
+
+def shown(settings: TrainingSettings) -> Task:
+    """The task of a training, with the fields that the model is shown."""
+    return Task("the training", settings.fields, settings.labels)
+
+
+def join_of(settings: TrainingSettings) -> Join:
+    """How the fields of a training become texts."""
+    return Join.read(settings.join) if settings.join else default_join(shown(settings))
 
 
 @dataclass(frozen=True)
-class PairLabels:
-    """Predict the label of a pair; with teachers, their probabilities make up `teacher_share` of the loss."""
+class TextLabels:
+    """Predict labels of texts, or choose between texts; of the loss, `teacher_share` is that of the teachers' answers.
+
+    `merged` has, for each label that is learnt, the number of the label that the examples have for it, where theirs are
+    fewer: the best label is found first and merged then, as `models.model` does when it answers.
+    """
 
     tokens: Tokens
     examples: Examples
     pad: int
     teacher_share: float = 1.0
+    merged: tuple[int, ...] = ()
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of tokens of each example; in a choice, of its longest option."""
+        return np.asarray(self.tokens.lengths.reshape(-1, self.examples.options).max(axis=1))
 
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
         """The inputs of some rows, and their targets."""
-        inputs = _inputs(self.tokens, rows, self.pad)
+        each = self.examples.options
+        inputs = _inputs(self.tokens, (rows[:, None] * each + np.arange(each)).ravel(), self.pad)
+        if each > 1:
+            inputs = {name: value.reshape(len(rows), each, -1) for name, value in inputs.items()}
         assert self.examples.labels is not None
         inputs["labels"] = self.examples.labels[rows]
         if self.examples.teacher is not None:
@@ -99,12 +149,24 @@ class PairLabels:
         labels, teacher = inputs.pop("labels"), inputs.pop("teacher", None)
         logits = model(**inputs).logits.float()
         known = labels != UNLABELLED
+        if self.merged:
+            return self._merged_loss(logits, labels, known)
         loss = torch.nn.functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
         if teacher is not None:
             soft = torch.nn.functional.cross_entropy(logits, teacher, reduction="none")
             share = torch.where(known, self.teacher_share, 1.0)  # a row without a label has only the teachers
             loss = share * soft + (1 - share) * loss
         return loss.sum(), ((logits.argmax(dim=1) == labels) & known).sum(), known.sum()
+
+    def _merged_loss(self, logits: Any, labels: Any, known: Any) -> tuple[Any, Any, Any]:
+        """The same where several labels mean one of the data's: probabilities add up, the best own label is merged."""
+        import torch
+
+        to = torch.tensor(self.merged, device=logits.device)
+        means = (to[None, :] == labels[:, None]) & known[:, None]
+        p = torch.where(means, torch.softmax(logits, dim=1), 0.0).sum(dim=1)
+        loss = torch.where(known, -torch.log(p.clamp_min(torch.finfo(p.dtype).tiny)), 0.0)
+        return loss.sum(), ((to[logits.argmax(dim=1)] == labels) & known).sum(), known.sum()
 
 
 @dataclass(frozen=True)
@@ -117,6 +179,11 @@ class MaskedWords:
     special: tuple[int, ...]
     vocabulary: int
     share: float = 0.15
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of tokens of each sentence."""
+        return self.tokens.lengths
 
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
         """The inputs of some rows with tokens masked, and which tokens these were."""
@@ -161,15 +228,18 @@ def _inputs(tokens: Tokens, rows: Ints, pad: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StartModel:
-    """A model with its tokenizer, its device and its precision."""
+    """A model with its tokenizer, its device and its precision, and what became of the head that it came with."""
 
     model: Any
     tokenizer: Any
     device: str
     autocast: Callable[[], Any]
+    head: StartHead
 
-    def objective(self, examples: Examples, settings: TrainingSettings) -> PairLabels | MaskedWords:
-        """Tokenize examples for the objective of the training."""
+    def objective(
+        self, examples: Examples, settings: TrainingSettings, merged: Sequence[int] = ()
+    ) -> TextLabels | MaskedWords:
+        """Tokenize examples for the objective of the training; `merged` as TextLabels has it."""
         from tokenizers import Tokenizer
 
         own = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())  # a length limit set here is not saved
@@ -177,9 +247,8 @@ class StartModel:
         types = "token_type_ids" in self.tokenizer.model_input_names
         length = min(settings.max_length, positions(self.model) or settings.max_length)
         if settings.objective == "nli":
-            encode = pair_encoder(own, length, types=types)
-            tokens = encode(list(zip(examples.firsts, examples.seconds or (), strict=True)))
-            return PairLabels(tokens, examples, pad, settings.taught)
+            tokens = row_encoder(own, length, types=types)(examples.rows())
+            return TextLabels(tokens, examples, pad, settings.taught, tuple(merged))
         tokens = text_encoder(own, length, types=types)(examples.firsts)
         special, words = tuple(self.tokenizer.all_special_ids), len(self.tokenizer)
         return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
@@ -217,13 +286,24 @@ def load_start_model(settings: TrainingSettings) -> StartModel:
         raise BadInput("its tokenizer has no mask token", where=folder.who, fix="start from a masked-LM's encoder")
     device, autocast = _device(settings, folder.who)
     dropout = _dropout(settings, folder)
+    model, head = _load(settings, folder, dropout)
+    return StartModel(model, tokenizer, device, autocast, head)
+
+
+def _load(settings: TrainingSettings, folder: Folder, dropout: dict[str, float]) -> tuple[Any, StartHead]:
     if settings.objective == "masked-lm":
-        model, _ = load_start(folder, MASKED_LM, **dropout)
+        model, new = load_start(folder, MASKED_LM, **dropout)
+        return model, StartHead("new" if new else "matched")
+    names = dict(enumerate(settings.labels))
+    labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
+    if settings.is_choice:
+        model, new = load_start(folder, MULTIPLE_CHOICE, **labels, **dropout)
+        head = begin_choice(folder, new, settings.start_labels or {})
     else:
-        names = dict(enumerate(settings.labels))
-        labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
         model, _ = load_start(folder, CLASSIFIER, **labels, **dropout)
-    return StartModel(model, tokenizer, device, autocast)
+        head = begin_labels(folder, model, settings.labels, settings.start_labels or {})
+    setattr(model.config, JOIN_KEY, str(join_of(settings)))
+    return model, head
 
 
 def _device(settings: TrainingSettings, who: str) -> tuple[str, Callable[[], Any]]:

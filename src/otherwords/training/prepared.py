@@ -56,8 +56,8 @@ def train_prepared(folder: Path) -> dict[str, float]:
     """Train what was prepared, or resume it; return the validation figures of the model that is kept."""
     settings, data = prepared_settings(folder), folder / DATA
     with lock_folder(folder, data / ".lock"):
-        train = read_examples(data / _TRAIN, settings.labels)
-        valid = read_examples(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
+        train, asked = read_examples(data / _TRAIN, settings), tuple(dict.fromkeys(settings.merged.values()))
+        valid = read_examples(data / _VALID, settings, asked) if (data / _VALID).stat().st_size else None
         if settings.teachers:
             train = label_with_teachers(settings, train, data / _TEACHERS)
         return finetune(settings, train, valid, folder)
@@ -78,22 +78,23 @@ def label_with_teachers(settings: TrainingSettings, examples: Examples, path: Pa
 
 
 def _probabilities(name: str, settings: TrainingSettings, examples: Examples) -> npt.NDArray[np.float64]:
-    """What one teacher answers to all examples."""
-    task = Task("pairs", fields=("first", "second"), labels=settings.labels)
-    model = hf(name, max_length=settings.max_length, device=settings.device)
+    """What one teacher answers to all examples, whose texts are joined already."""
+    fields = ("first",) if examples.seconds is None else ("first", "second")
+    task = Task("texts", fields, labels=settings.labels)
+    model = hf(name, max_length=settings.max_length, device=settings.device, join=" | ".join(fields))
     if {label_key(label) for label in model.labels} != {label_key(label) for label in settings.labels}:
         message = f"has the labels {', '.join(model.labels)}; the training needs {', '.join(settings.labels)}"
         raise BadInput(message, where=f"teacher {name}", fix="use teachers with the same labels (id2label)")
     teacher = Answerer(name, name, model, task)
-    firsts, seconds = examples.firsts, examples.seconds or ()
+    texts = examples.rows()
     # By length, so that every call fills its batches with rows of similar length.
-    order = sorted(range(len(examples)), key=lambda i: len(firsts[i]) + len(seconds[i]))
+    order = sorted(range(len(examples)), key=lambda i: sum(map(len, texts[i])))
     p = np.zeros((len(examples), len(settings.labels)))
     current().start(f"teacher {Path(name).name}", len(examples))
     for start in range(0, len(order), model.batch_size):
         rows = order[start : start + model.batch_size]
-        columns = {"first": [firsts[i] for i in rows], "second": [seconds[i] for i in rows]}
-        p[rows] = teacher(Batch(task, columns)).p
+        columns = zip(*(texts[i] for i in rows), strict=True)
+        p[rows] = teacher(Batch(task, dict(zip(fields, columns, strict=True)))).p
         current().advance(len(rows))
     current().done()
     return p

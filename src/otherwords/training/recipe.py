@@ -1,8 +1,8 @@
-"""A recipe: what to train, from which data, as a TOML file or from options, with any of `TrainingSettings`."""
+"""A recipe: which data to train on, and the options of the trainer, as a TOML file or from the command line."""
 
+import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput, decode
 from ..problem import get_task
-from .settings import TrainingSettings
+from ..registry import Bound, Plugin, trainers
 
-#: Not part of a recipe: the command decides the objective, the task the labels.
-_IMPLIED = ("objective", "labels")
+#: How to give an option that a trainer cannot do without.
+_REQUIRED = {"start": "name a Hugging Face model or a folder"}
 #: How to write a field, by its type.
 _FORMS = {
     "list": 'write a list: ["..."]',
@@ -25,9 +25,11 @@ _FORMS = {
 class Recipe(BaseModel):
     """The data of a training. No row that shares a text with a data set of `without` is trained on.
 
-    `valid` is a share of the data, split by premise, or data sets. `recombine` is how many further pairs are made of
-    the training sentences for `teachers` to label. `data_seed` decides these draws, independently of `seed`, so that
-    models of several seeds are trained and validated on the same rows.
+    `valid` is a share of the data, split by premise, or data sets; where these ask another task (`valid_task`: two
+    labels, of a model with three), `valid_label_map` says what each label that is learnt means there. A model sees the
+    `fields` (partial input; none: all of the task's) of the `share` of the training problems. `recombine` is how many
+    further pairs are made of the training sentences for `teachers` to label. `data_seed` decides these draws,
+    independently of `seed`, so that models of several seeds are trained and validated on the same rows.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -36,7 +38,12 @@ class Recipe(BaseModel):
     without: list[str] = []
     valid: float | list[str] = 0.05
     valid_fields: list[str] = []
+    valid_task: str | dict[str, Any] = ""
+    valid_label_map: dict[str, str] = {}
+    fields: list[str] = []
+    share: float = 1.0
     recombine: int = Field(0, ge=0)
+    seed: int = Field(1, ge=0, lt=2**63)
     data_seed: int = Field(1, ge=0)
     task: str | dict[str, Any] = ""
     columns: dict[str, str] = {}
@@ -45,52 +52,74 @@ class Recipe(BaseModel):
 
 
 def read_recipe(
-    source: str | Path | Mapping[str, Any], objective: str = "nli", **overrides: Any
-) -> tuple[Recipe, dict[str, Any]]:
-    """Read a recipe from a TOML file or a mapping; keyword arguments override it. Also returns its settings.
+    source: str | Path | Mapping[str, Any], trainer: str = "encoder", **overrides: Any
+) -> tuple[Recipe, Bound]:
+    """Read a recipe from a TOML file or a mapping; keyword arguments override it. Also returns the trainer.
 
-    >>> recipe, settings = read_recipe({"start": "encoder", "data": ["everyday"], "epochs": 2}, seed=3)
-    >>> recipe.data, settings
-    (['everyday'], {'start': 'encoder', 'epochs': 2, 'seed': 3, 'objective': 'nli'})
+    >>> recipe, trainer = read_recipe({"data": ["everyday"], "steps": 50}, "bag_of_words", seed=3)
+    >>> recipe.seed, trainer.signature
+    (3, 'bag_of_words.v1(penalty=1.0, steps=50)')
     """
     where, given = ("", source) if isinstance(source, Mapping) else (str(source), _read_toml(Path(source)))
     values = {**given, **overrides}
     own = [name for name in Recipe.model_fields if name in values]
-    settings = {name: value for name, value in values.items() if name not in own}
-    _refuse_unknown(settings, where)
+    options = {name: value for name, value in values.items() if name not in own}
+    plugin = find_trainer(trainer)
+    _refuse_unknown(plugin, options, where)
     try:
         recipe = Recipe(**{name: values[name] for name in own})
     except ValidationError as error:
         raise _bad_input(error, where) from error
-    settings["objective"] = objective
-    TrainingSettings.of(settings, where)  # a wrong value is an error before any data is read
-    _refuse_conflicts(recipe, settings, where)
-    return recipe, settings
+    bound = bind_trainer(plugin, options, where)  # a wrong value is an error before any data is read
+    _refuse_conflicts(recipe, bound, where)
+    return recipe, bound
 
 
-def _refuse_unknown(settings: Mapping[str, Any], where: str) -> None:
-    known = [field.name for field in fields(TrainingSettings) if field.name not in _IMPLIED]
-    if unknown := sorted(set(settings) - set(known)):
-        names = ", ".join([*Recipe.model_fields, *known])
+def find_trainer(name: str) -> Plugin:
+    """A trainer by its name; `nli` is the old one of `encoder`."""
+    return trainers.get("encoder" if name == "nli" else name)
+
+
+def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") -> Bound:
+    """A trainer with its options, given as plain values; errors name the file or place where they stand."""
+    if missing := [name for name, default in plugin.options().items() if default is ... and name not in options]:
+        fix = _REQUIRED.get(missing[0], f"give {missing[0]}")
+        raise BadInput("is missing", where=where, field=missing[0], fix=fix)
+    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in options.items())
+    try:
+        return trainers.make(f"{plugin.full_name}({given})")
+    except BadInput as error:
+        field = error.field or error.where.rpartition(": ")[2]
+        raise BadInput(error.message, where=where, field=field, fix=error.fix) from None
+
+
+def _refuse_unknown(plugin: Plugin, options: Mapping[str, Any], where: str) -> None:
+    if unknown := sorted(set(options) - set(plugin.options())):
+        names = ", ".join([*Recipe.model_fields, *plugin.options()])
         raise BadInput("no such setting", where=where, field=unknown[0], fix=f"there are {names}")
 
 
-def _refuse_conflicts(recipe: Recipe, settings: Mapping[str, Any], where: str) -> None:
-    if recipe.recombine and not settings.get("teachers"):
+def _refuse_conflicts(recipe: Recipe, trainer: Bound, where: str) -> None:
+    masked_lm = not trainer.function.answers_as
+    if recipe.recombine and not getattr(trainer.function, "teachers", ()):
         fix = "add teachers, which label the recombined pairs"
         raise BadInput(f"found {recipe.recombine} without teachers", where=where, field="recombine", fix=fix)
     if isinstance(recipe.valid, float) and not 0 <= recipe.valid < 1:
         fix = "give a share below 1 (0: no validation), or data sets"
         raise BadInput(f"found {recipe.valid:g}", where=where, field="valid", fix=fix)
-    if recipe.valid_fields and (settings["objective"] == "nli" or not isinstance(recipe.valid, list)):
+    if recipe.valid_fields and (not masked_lm or not isinstance(recipe.valid, list)):
         fix = "leave it out, or name data sets in valid"
         raise BadInput(
             "applies only to validation data sets of a masked-LM", where=where, field="valid_fields", fix=fix
         )
     if "-" in (*recipe.data, *recipe.without, *(recipe.valid if isinstance(recipe.valid, list) else ())):
         raise BadInput("standard input cannot be read twice", where=where, field="data", fix="name a file")
-    if settings.get("teachers") and settings["objective"] != "nli":
-        raise BadInput("are not supported for a masked-LM", where=where, field="teachers", fix="leave them out")
+    for name, value in (("fields", recipe.fields), ("share", recipe.share < 1)):
+        if value and masked_lm:
+            raise BadInput("is not supported for a masked-LM", where=where, field=name, fix="leave it out")
+    if not 0 < recipe.share <= 1:
+        fix = "give a share of the training problems above 0, at most 1"
+        raise BadInput(f"found {recipe.share:g}", where=where, field="share", fix=fix)
     if recipe.task:
         get_task(recipe.task)
 
