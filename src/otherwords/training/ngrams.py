@@ -37,6 +37,7 @@ class Ngrams:
     """
 
     answers_as: ClassVar[str] = "ngrams"
+    merges: ClassVar[bool] = True
 
     ngrams: int = 4
     epochs: int = 5

@@ -57,6 +57,7 @@ class WordVectors:
     """What both classifiers on word vectors share: their options, and how they are trained."""
 
     answers_as: ClassVar[str] = "word_vectors"
+    merges: ClassVar[bool] = True
     name: ClassVar[str] = ""
 
     vectors: Path = Path()
@@ -266,7 +267,7 @@ class _Training:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute in one thread: the bytes must not depend on the number of cores, and small networks gain little from more."""
+    """Compute in one thread: bytes must not depend on the number of cores; small networks gain little from more."""
     import torch
 
     before = torch.get_num_threads()
