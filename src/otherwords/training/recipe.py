@@ -25,10 +25,11 @@ _FORMS = {
 class Recipe(BaseModel):
     """The data of a training. No row that shares a text with a data set of `without` is trained on.
 
-    `valid` is a share of the data, split by premise, or data sets. A model sees the `fields` (partial input; none: all
-    of the task's) of the `share` of the training problems. `recombine` is how many further pairs are made of the
-    training sentences for `teachers` to label. `data_seed` decides these draws, independently of `seed`, so that models
-    of several seeds are trained and validated on the same rows.
+    `valid` is a share of the data, split by premise, or data sets; where these ask another task (`valid_task`: two
+    labels, of a model with three), `valid_label_map` says what each label that is learnt means there. A model sees the
+    `fields` (partial input; none: all of the task's) of the `share` of the training problems. `recombine` is how many
+    further pairs are made of the training sentences for `teachers` to label. `data_seed` decides these draws,
+    independently of `seed`, so that models of several seeds are trained and validated on the same rows.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -37,6 +38,8 @@ class Recipe(BaseModel):
     without: list[str] = []
     valid: float | list[str] = 0.05
     valid_fields: list[str] = []
+    valid_task: str | dict[str, Any] = ""
+    valid_label_map: dict[str, str] = {}
     fields: list[str] = []
     share: float = 1.0
     recombine: int = Field(0, ge=0)
