@@ -203,7 +203,8 @@ def test_a_damaged_folder_is_refused_with_its_name(tmp_path, damage):
 
 def test_any_label_set_and_one_field(tmp_path):
     mood = Task("mood", ("text",), ("good", "bad", "odd", "none"))
-    rows = [TrainingRow((f"{word} day {i}",), label) for i in range(12) for word, label in zip("wxyz", mood.labels)]
+    pairs = list(zip("wxyz", mood.labels, strict=True))
+    rows = [TrainingRow((f"{word} day {i}",), label) for i in range(12) for word, label in pairs]
     fit(Ngrams(learning_rate=1.0, epochs=20, size=10), TrainingData(mood, train=rows), tmp_path / "m")
     model = load(f"trained:{tmp_path / 'm'}", mood)
     answers = model(Batch(mood, {"text": ["w day", "x day", "y day", "z day"]}))

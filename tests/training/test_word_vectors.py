@@ -22,8 +22,8 @@ from otherwords.registry import models, trainers
 from otherwords.training.data import TrainingData, TrainingRow
 from otherwords.training.word_vectors import BiLSTM, BowMLP, WordVectors, read_vectors
 
-BOW = BowMLP(size=16, hidden=16, epochs=4, min_count=1)
-LSTM = BiLSTM(size=16, hidden=16, epochs=4, min_count=1, units=8, layers=2)
+BOW = BowMLP(size=16, hidden=16, epochs=4, min_count=1, batch=8, learning_rate=0.02)
+LSTM = BiLSTM(size=16, hidden=16, epochs=12, min_count=1, batch=8, learning_rate=0.01, units=8, layers=1)
 BOTH = pytest.mark.parametrize("options", [BOW, LSTM], ids=["bow_mlp", "bilstm"])
 FILES = ("network.safetensors", "vocabulary.json")
 WORDS = ["dog", "runs", "the", "a", "?", "木", "\ud83d", "unknown"]
@@ -96,13 +96,16 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(options, 
     assert torch.equal(torch.random.get_rng_state(), state), "the caller's random numbers go on as before"
 
 
-TASKS_TO_LEARN = {
-    "d-nli": (TASKS["d-nli"], (), {"strengthener": ("", "He runs .", "It is fast ."), "weakener": ("", "He runs .", "Slow ."),}),
-    "update only": (TASKS["d-nli"], ("update",), {"strengthener": ("It is fast .",), "weakener": ("It is slow .",)}),
-    "a-nli": (TASKS["a-nli"], (), {"hyp1": ("It rained .", "Dry .", "Roof", "None"), "hyp2": ("It rained .", "Dry .", "None", "Roof")}),
-    "options only": (TASKS["a-nli"], ("hyp1", "hyp2"), {"hyp1": ("Roof", "None"), "hyp2": ("None", "Roof")}),
-    "one field, four labels": (Task("mood", ("text",), ("a", "b", "c", "d")), (), {label: (f"word{label}",) for label in "abcd"}),
-}  # fmt: skip
+MOOD = Task("mood", ("text",), ("a", "b", "c", "d"))
+STORY = {"hyp1": ("It rained .", "Dry .", "Roof", "None"), "hyp2": ("It rained .", "Dry .", "None", "Roof")}
+UPDATES = {"strengthener": ("", "He runs .", "It is fast ."), "weakener": ("", "He runs .", "It is slow .")}
+TASKS_TO_LEARN: dict[str, Any] = {
+    "d-nli": (TASKS["d-nli"], (), UPDATES),
+    "update only": (TASKS["d-nli"], ("update",), {label: texts[2:] for label, texts in UPDATES.items()}),
+    "a-nli": (TASKS["a-nli"], (), STORY),
+    "options only": (TASKS["a-nli"], ("hyp1", "hyp2"), {label: texts[2:] for label, texts in STORY.items()}),
+    "one field, four labels": (MOOD, (), {label: (f"word{label}",) for label in "abcd"}),
+}
 
 
 @BOTH
@@ -111,7 +114,7 @@ def test_every_task_and_partial_input(options, name, tmp_path):
     task, fields, examples = TASKS_TO_LEARN[name]
     rows = [TrainingRow(texts, label) for _ in range(10) for label, texts in examples.items()]
     data = TrainingData(task, fields, rows, rows)
-    figures = fit(replace(options, epochs=30, batch=8, learning_rate=0.02), data, tmp_path / "m")
+    figures = fit(replace(options, epochs=30), data, tmp_path / "m")
     assert figures["valid_accuracy"] == accuracy(tmp_path / "m", data) == 1
 
 
@@ -240,9 +243,10 @@ def test_a_gpu_that_is_not_there_is_refused_before_training(tmp_path):
     assert not (tmp_path / "m" / "network.safetensors").exists()
 
 
-def test_weights_that_diverge_are_refused(tmp_path):
-    with refuses(BadInput):
-        fit(replace(BOW, optimizer="sgd", learning_rate=1000.0, clip=1e9, epochs=30), toy(60), tmp_path / "m")
+def test_weights_that_are_not_finite_are_refused(tmp_path):
+    path = vectors_file(tmp_path, "dog 1e30 1e30\ncat 1 1\n")
+    with refuses(BadInput, where="bow_mlp"):
+        fit(replace(BOW, vectors=path, size=0, epochs=2), toy(60), tmp_path / "m")
     assert not (tmp_path / "m" / "trained.json").exists()
 
 

@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float32]
 _TEXTS = 4096
 
 
-@trainers("ngrams.v1")
+@trainers("ngrams.v1", example="ngrams(learning_rate=1.0, epochs=30)")
 @dataclass(frozen=True)
 class Ngrams:
     """fastText's classifier: word n-grams, hashed, with a linear layer; needs numpy alone.

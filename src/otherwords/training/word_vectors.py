@@ -34,6 +34,8 @@ from .trainer import columns_of, refuse_non_finite, validated
 #: The size of vectors that are not read from a file; GloVe's.
 _SIZE = 300
 OPTIMIZERS = ("adam", "sgd")
+#: Options with which a few dozen rows are learnt in a second.
+_TINY = "size=16, hidden=16, min_count=1, batch=8, epochs=12, learning_rate=0.01, device=cpu"
 #: What each option may be: the least and the most. A rate and a norm must be more than zero.
 _LIMITS = {
     "vocabulary": (1, 10_000_000),
@@ -149,7 +151,7 @@ class WordVectors:
         return KnownWords(chosen, self.lower, self.max_length), known
 
 
-@trainers("bow_mlp.v1", unsigned=("device",), extra="hf")
+@trainers("bow_mlp.v1", unsigned=("device",), extra="hf", example=f"bow_mlp({_TINY})")
 @dataclass(frozen=True)
 class BowMLP(WordVectors):
     """Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.
@@ -167,7 +169,7 @@ class BowMLP(WordVectors):
     name: ClassVar[str] = "bow_mlp"
 
 
-@trainers("bilstm.v1", unsigned=("device",), extra="hf")
+@trainers("bilstm.v1", unsigned=("device",), extra="hf", example=f"bilstm({_TINY}, units=8, layers=1)")
 @dataclass(frozen=True)
 class BiLSTM(WordVectors):
     """A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.
@@ -262,7 +264,8 @@ class _Training:
         if not self.data.valid:
             return {}
         logits = logits_of(self.network, self.shape, self.valid, self.device)
-        return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
+        with np.errstate(invalid="ignore"):  # weights that are not finite show in the figures
+            return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
 
 
 @contextmanager
