@@ -2,8 +2,8 @@
 
 The plain forms share no code with the trainers: fastText's update row by row, in numpy, with n-grams in a dict instead
 of hashed; and torch's own modules in a short loop, with dense Adam, the two sentences one after the other. Full size
-needs the released SNLI rows beside the checkout (train: dev and the rows outside the paper's sample; test: test), and is
-left out without them. All is computed in one thread; times are CPU times.
+needs the released SNLI rows beside the checkout (train: dev and the rows outside the paper's sample; test: test), and
+is left out without them. All is computed in one thread; times are CPU times.
 """
 
 from __future__ import annotations
