@@ -194,7 +194,8 @@ class Registry:
     def respell(self, spec: str, **options: object) -> str:
         """Rewrite a spec with some options set, or left out where they are None."""
         alias, (plugin, given) = self._split(spec)[0], self._read(spec)
-        given |= {name: _written(value) for name, value in options.items()}
+        plain = {k: v if isinstance(v, bool | int | float | list | dict) else str(v) for k, v in options.items()}
+        given |= {name: json.dumps(value, ensure_ascii=False) for name, value in plain.items()}
         kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
         respelled = f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in kept.items())})"
         return f"{alias}={respelled}" if alias else respelled
@@ -380,12 +381,6 @@ def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
     hints = typing.get_type_hints(plugin.factory)
     values = {name: read_value(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
     return options | values
-
-
-def _written(value: object) -> str:
-    """A value as it stands in a spec: numbers, lists and flags as JSON, anything else as a text."""
-    plain = isinstance(value, (bool, int, float, list, tuple, dict))
-    return json.dumps(value if plain else str(value), ensure_ascii=False)
 
 
 def _identity(plugin: Plugin, function: Any) -> str:

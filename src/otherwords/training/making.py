@@ -87,7 +87,7 @@ def refuse_untrainable(trainer: Bound, data: TrainingData, seed: int) -> None:
     if len(known) < 2 and None not in labels:
         fix = f"give data with at least two of {', '.join(data.task.labels)}"
         raise BadInput(f"all rows have the label {next(iter(known))!r}", field="data", fix=fix)
-    used = known | {row.label for row in data.valid}
+    used = known | ({row.label for row in data.valid} - {*data.merged.values()})
     if unknown := sorted(str(label) for label in used if label not in (*data.task.labels, None)):
         fix = f"{data.task.name} has {', '.join(data.task.labels)}"
         raise BadInput(f"found the label {unknown[0]!r}", field="data", fix=fix)
@@ -210,6 +210,9 @@ def collect(recipe: Recipe, trainer: Bound) -> TrainingData:
         return collect_rows(recipe, "masked-lm")
     data = collect_rows(recipe)
     refuse_untrainable(trainer, data, recipe.seed)
+    if recipe.recombine and (len(data.fields) != 2 or {*data.task.labels} <= {*data.fields}):
+        message = f"{data.task.name} shows {', '.join(data.fields)}, and only pairs are recombined"
+        raise BadInput(message, field="recombine", fix="leave it out")
     if recipe.recombine:
         pairs = recombine([(row.texts[0], row.texts[1]) for row in data.train], recipe.recombine, recipe.data_seed)
         data.train += [TrainingRow(pair) for pair in pairs]
@@ -228,8 +231,10 @@ def _is_finished(folder: Path, trainer: Bound) -> bool:
 def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
     """Everything that decides the result: the recipe, the trainer's options, and the content of the data."""
     named = {"data": recipe.data, "without": recipe.without, "valid": recipe.valid}
+    asked: dict[str, Any] = {"valid": (recipe.valid_task, recipe.columns, {})} if recipe.valid_task else {}
+    usual = (recipe.task, recipe.columns, recipe.labels)
     content = {
-        f"the content of {part}": Source(names, recipe.task, recipe.columns, recipe.labels).signature[0]
+        f"the content of {part}": Source(names, *asked.get(part, usual)).signature[0]
         for part, names in named.items()
         if isinstance(names, list) and names
     }
@@ -244,9 +249,9 @@ def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
 def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if is_prepared(folder):  # changed by hand; its labels are the task's, a recipe's labels are a map
-        settings = prepared_settings(folder).as_dict()
-        there |= {name: value for name, value in settings.items() if name in origin and name != "labels"}
+    if is_prepared(folder):  # changed by hand; of a recipe, labels are a map, fields and join may be left open
+        settings, other = prepared_settings(folder).as_dict(), ("labels", "fields", "join")
+        there |= {name: value for name, value in settings.items() if name in origin and name not in other}
     if differing := [name for name in origin if there.get(name) != origin[name]]:
         changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
         fix = "choose another folder, or delete it"
