@@ -22,8 +22,8 @@ SRC = Path(otherwords.__file__).parent
 FLOW = [
     *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "grammar"),
     *("inference", "language_models", "datasets", "variants", "models", "validity", "training", "exporting"),
-    *("answers", "metrics", "significance", "scoring", "pipeline", "judging", "papers", "report"),
-    *("running", "profiling", "cli", "__main__"),
+    *("answers", "metrics", "significance", "scoring", "pipeline", "judging", "report"),
+    *("running", "profiling", "papers", "cli", "__main__"),
 ]
 HEAVY = ("numpy", "polars", "torch")
 MODULES = sorted(SRC.rglob("*.py"))

@@ -194,7 +194,8 @@ class Registry:
     def respell(self, spec: str, **options: object) -> str:
         """Rewrite a spec with some options set, or left out where they are None."""
         alias, (plugin, given) = self._split(spec)[0], self._read(spec)
-        given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
+        plain = {k: v if isinstance(v, bool | int | float | list | dict) else str(v) for k, v in options.items()}
+        given |= {name: json.dumps(value, ensure_ascii=False) for name, value in plain.items()}
         kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
         respelled = f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in kept.items())})"
         return f"{alias}={respelled}" if alias else respelled

@@ -13,12 +13,12 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from otherwords.errors import BadInput
 from otherwords.papers import ie_test as ie_runs
+from otherwords.papers.ie_results import as_matched
+from otherwords.papers.ie_samples import RUN, Survey
 from otherwords.papers.ie_test import BASELINE, DEEP, released_p_value, reproduce
 from otherwords.papers.reproduction import Cell, against_published
 from otherwords.significance.ie_test import ie_test, paired_t
 from otherwords.significance.proportions import mcnemar
-
-RUN = ["dataset", "model", "rho", "batch"]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def data() -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(data: Path) -> ie_runs.Survey:
+def found(data: Path) -> Survey:
     return ie_runs.survey(data)
 
 
@@ -39,14 +39,10 @@ def cells(data: Path, reproduced) -> dict[tuple[str, str, str], Cell]:
     return {(one.table, one.row, one.column): one for one in reproduced("ie-test", data)}
 
 
-def test_table_2_and_the_hard_cases_without_any_test(found: ie_runs.Survey, data: Path) -> None:
+def test_table_2_and_the_hard_cases_without_any_test(found: Survey, data: Path) -> None:
     """What is quick of the reproduction: the rest takes the 70 tests, which are slow."""
-    runs = ie_runs.published_runs(found.runs, data).with_columns(
-        before=100 * pl.col("right") / pl.col("n"),
-        name=pl.col("model").replace_strict(ie_runs.NAMES),
-        suite=pl.col("dataset").str.to_uppercase(),
-    )
-    obtained = {**ie_runs._signal_to_noise(runs), **ie_runs._hard_cases(found.hard, runs)}
+    runs = ie_runs.published_runs(found.runs, data).with_columns(accuracy_before=pl.col("right") / pl.col("n"))
+    obtained = {**ie_runs._signal_to_noise(runs), **ie_runs._hard_cases(found)}
     cells = [one for one in against_published("ie_test", obtained) if one.published is not None]
     assert [one.agrees for one in cells if one.table == "2"] == [True] * 18
     assert {one.agrees for one in cells if one.table == "Hard cases"} == {True}
@@ -150,11 +146,11 @@ def test_figures_are_complete(cells: dict[tuple[str, str, str], Cell]) -> None:
 
 
 @pytest.fixture(scope="module")
-def side_by_side(found: ie_runs.Survey, data: Path) -> pl.DataFrame:
+def side_by_side(found: Survey, data: Path) -> pl.DataFrame:
     return found.runs.join(ie_runs.recorded(data), on=RUN, how="full", validate="1:1", suffix="_recorded")
 
 
-def test_no_run_is_lost(found: ie_runs.Survey, side_by_side: pl.DataFrame, data: Path) -> None:
+def test_no_run_is_lost(found: Survey, side_by_side: pl.DataFrame, data: Path) -> None:
     assert found.runs["n"].sum() == 20_050_104  # the README's number of rows
     assert side_by_side.height == 1361
     assert side_by_side.select("n", "test_size").null_count().row(0) == (0, 0)
@@ -171,8 +167,8 @@ def test_statistics_of_856_runs_are_the_authors(side_by_side: pl.DataFrame) -> N
     """855 published ones, and the sixth run of RoBERTa_LARGE."""
     earlier = (pl.col("model") == BASELINE) & (pl.col("dataset") == "snli")
     runs = side_by_side.filter(~earlier)
-    assert (runs.height, runs.filter(pl.col("batch") <= 5).height) == (856, 855)
-    ours = [ie_test(ie_runs.as_matched(run), "released", replicates=1) for run in runs.iter_rows(named=True)]
+    assert (runs.height, runs.filter(pl.col("run") <= 5).height) == (856, 855)
+    ours = [ie_test(as_matched(run), "released", replicates=1) for run in runs.iter_rows(named=True)]
     for column, values in {
         "observable_paired_t_stats": [one.t for one in ours],
         "test_accuracy": [one.accuracy_before for one in ours],
@@ -182,7 +178,7 @@ def test_statistics_of_856_runs_are_the_authors(side_by_side: pl.DataFrame) -> N
         np.testing.assert_allclose(values, runs[column].to_numpy(), rtol=1e-12, atol=1e-12)
 
 
-def test_the_baseline_on_snli_is_of_another_run(side_by_side: pl.DataFrame, found: ie_runs.Survey, data: Path) -> None:
+def test_the_baseline_on_snli_is_of_another_run(side_by_side: pl.DataFrame, found: Survey, data: Path) -> None:
     runs = side_by_side.filter(pl.col("model") == BASELINE, pl.col("dataset") == "snli")
     same = (runs["right"] / runs["n"] - runs["test_accuracy"]).abs() < 1e-12
     assert same.sum() < 0.1 * runs.height
@@ -193,10 +189,10 @@ def test_the_baseline_on_snli_is_of_another_run(side_by_side: pl.DataFrame, foun
     np.testing.assert_allclose(t, runs.sort(RUN)["observable_paired_t_stats"].to_numpy(), rtol=1e-10, atol=1e-10)
 
 
-def test_recorded_p_values_lie_around_the_exact_ones(found: ie_runs.Survey, data: Path) -> None:
+def test_recorded_p_values_lie_around_the_exact_ones(found: Survey, data: Path) -> None:
     both = ie_runs.published_runs(found.runs, data).join(ie_runs.recorded(data), on=RUN, validate="1:1", suffix="_r")
     middling = both.filter(pl.col("paired_t_p_value").is_between(0.2, 0.9))
-    exact = np.array([ie_test(ie_runs.as_matched(run), "exact").p for run in middling.iter_rows(named=True)])
+    exact = np.array([ie_test(as_matched(run), "exact").p for run in middling.iter_rows(named=True)])
     off = middling["paired_t_p_value"].to_numpy() - exact
     z = off / (2 * np.sqrt(exact / 2 * (1 - exact / 2) / 1000))
     assert len(z) > 300
@@ -205,7 +201,7 @@ def test_recorded_p_values_lie_around_the_exact_ones(found: ie_runs.Survey, data
 
 
 def replayed_and_recorded(data: Path, dataset: str, model: str, rho: float, batch: int) -> tuple[float, float]:
-    keys = {"dataset": dataset, "model": model, "rho": rho, "batch": batch}
+    keys = {"dataset": dataset, "model": model, "rho": rho, "run": batch}
     [run] = ie_runs.recorded(data).filter(*(pl.col(name) == value for name, value in keys.items())).rows(named=True)
     rows = ie_runs.matched_rows(data, dataset, model, rho, batch)
     assert rows.height == run["test_size"]

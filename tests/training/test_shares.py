@@ -172,8 +172,7 @@ def test_a_label_map_says_otherwise_what_labels_mean(recipe, tmp_path):
     with refuses(BadInput, field="valid_task"):
         train({**chosen, "valid_task": "d-nli"}, out=tmp_path / "n")
     other = {"data": [data], "valid": [valid], "valid_task": task, "valid_label_map": names}
-    with refuses(BadInput, field="valid_task"):
-        train(other, "bag_of_words", out=tmp_path / "n")
+    assert 0 <= train(other, "bag_of_words", out=tmp_path / "n").figures["valid_accuracy"] <= 1
 
 
 # Checkpoints

@@ -24,9 +24,11 @@ from . import (
     doctor,
     export,
     list_plugins,
+    paper,
     profile,
     report,
     reproduce,
+    resample,
     run,
     score,
     train,
@@ -38,6 +40,7 @@ Definition = Callable[..., Any] | typer.Typer
 COMMANDS: dict[str, Definition] = {
     "run": run.run,
     "vary": vary.vary,
+    "resample": resample.resample,
     "check": check.check,
     "profile": profile.profile,
     "answer": answer.answer,
@@ -46,6 +49,7 @@ COMMANDS: dict[str, Definition] = {
     "circularity": circularity.circularity,
     "audit": audit.audit,
     "reproduce": reproduce.reproduce,
+    "paper": paper.app,
     "report": report.report,
     "export": export.export,
     "convert": convert.convert,
@@ -63,6 +67,7 @@ _NOTHING_KEPT = "nothing was written: run the same command again"
 _KEPT = {
     "run": "finished work is kept: run the same command again to continue",
     "train": "finished work is kept: run the same command again to continue",
+    "paper": "finished work is kept: run the same command again to continue",
     **dict.fromkeys(
         ("answer", "circularity"),
         "nothing was written, but answers that were given are in the cache, unless there was none (--no-cache): "

@@ -4,8 +4,7 @@ Values have the paper's units: shares in per cent, p-values, t and signal-to-noi
 deviations are over five runs, with ddof 0.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,19 @@ import polars as pl
 from ..answers.table import Array
 from ..errors import BadInput
 from ..registry import papers
-from ..significance.ie_test import Matched, compare, decide, ie_test, matched, unsound_drop
-from ..significance.proportions import tost, wald, wilson
+from ..significance.ie_test import compare, matched
+from ..significance.proportions import wald, wilson
+from .ie_results import (
+    ANNOTATED,
+    SOUND,
+    ResultSettings,
+    decide_settings,
+    signal_to_noise,
+    sound_shares,
+    tested_runs,
+)
+from .ie_samples import RUN, Survey, describe_hard
+from .ie_samples import survey as count_samples
 from .reproduction import Cell, Key, Reproduce, against_published, find
 
 #: The deep models of the paper, by the names of their folders; the baseline is gradient boosting on bags of words.
@@ -31,19 +41,14 @@ BASELINE = "xgb"
 NAMES = {**DEEP, BASELINE: "Baseline"}
 #: Runs per model, dataset and rho (M in the paper).
 RUNS = 5
-#: What identifies a run.
-_RUN = ("dataset", "model", "rho", "batch")
-#: Printed sound shares in per cent of a sample of 400: training sets (Table 1) and test sets (Table 16).
-SOUND = {("1", "SNLI"): 82.2, ("1", "MNLI"): 84.2, ("16", "SNLI"): 82.5, ("16", "MNLI"): 80.5}
-ANNOTATED = 400
-#: Codes of the labels in the matched samples.
-LABELS = {"entailment": 1, "neutral": 2, "contradiction": 0}
-#: The deep models' shares of transformed training items; the baseline has 101.
-RHO = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
+#: What the codes of labels in the matched samples mean.
+LABELS = {1: "entailment", 2: "neutral", 0: "contradiction"}
 #: ALBERT's smallest p-value on SNLI at rho = 1 is 0.006: 1,000 replicates, the paper's, may put it above 0.01.
 REPLICATES = 20_000
 #: The largest difference of accuracies that counts as none: one point.
 MARGIN = 0.01
+#: The paper's test, as it is worded.
+SETTINGS = ResultSettings(replicates=REPLICATES, margin=MARGIN, tails="paper", baseline=BASELINE)
 Obtained = dict[Key, float | None]
 
 
@@ -56,30 +61,27 @@ def ie_test_paper() -> Reproduce:
 def reproduce(data: Path) -> list[Cell]:
     """All numbers that the released samples give, and those the paper prints; `data` holds the folder ie_test."""
     samples = survey(data)
-    runs = _with_statistics(published_runs(samples.runs, data))
+    runs = _tested(published_runs(samples.runs, data))
+    shares = sound_shares(sorted(set(runs["dataset"])), {})
+    decisions = decide_settings(runs.filter(pl.col("model") != BASELINE), shares, SETTINGS)
     obtained = {
         **_sound_shares(),
         **_signal_to_noise(runs),
-        **_tests(runs, data),
-        **_beyond_the_test(runs, {suite: percent / 100 for (table, suite), percent in SOUND.items() if table == "16"}),
+        **_tests(decisions, runs, data),
+        **_beyond_the_test(decisions),
         **_baseline_scan(runs, recorded(data)),
         **_figures(runs),
-        **_hard_cases(samples.hard, runs),
+        **_hard_cases(samples),
     }
     return against_published("ie_test", obtained)
 
 
-def _with_statistics(runs: pl.DataFrame) -> pl.DataFrame:
-    """Accuracies in per cent, t, and the p-value of the exact null for every run."""
-    tests = [ie_test(as_matched(run), null="exact") for run in runs.iter_rows(named=True)]
-    return runs.with_columns(
-        pl.Series("before", [100 * one.accuracy_before for one in tests]),
-        pl.Series("after", [100 * one.accuracy_after for one in tests]),
-        pl.Series("t", [one.t for one in tests]),
-        pl.Series("p", [one.p for one in tests]),
-        name=pl.col("model").replace_strict(NAMES),
-        suite=pl.col("dataset").str.to_uppercase(),
-    )
+def _tested(runs: pl.DataFrame) -> pl.DataFrame:
+    """All tests of every run; the 1,010 runs of the baseline are shown with their exact p-values alone."""
+    scan = pl.col("model") == BASELINE
+    deep, baseline = tested_runs(runs.filter(~scan), SETTINGS), runs.filter(scan)
+    quick = replace(SETTINGS, replicates=1)
+    return pl.concat([deep, tested_runs(baseline, quick)] if baseline.height else [deep]).sort(RUN)
 
 
 def _sound_shares() -> Obtained:
@@ -95,59 +97,44 @@ def _sound_shares() -> Obtained:
 
 
 def _signal_to_noise(runs: pl.DataFrame) -> Obtained:
-    """Mean over deviation of the 35 accuracies on originals: five runs at each of the deep models' seven rho.
-
-    The ratio rewards a model that is constant, and says nothing where the deviation is 0: both are given with it.
-    """
-    before = pl.col("before")
-    by_suite = runs.filter(pl.col("rho").is_in(RHO)).group_by("name", "suite", maintain_order=True)
-    table = by_suite.agg(mean=before.mean(), std=before.std(ddof=0)).with_columns(snr=pl.col("mean") / pl.col("std"))
-    cells: Obtained = {}
-    for name, suite, mean, std, snr in table.rows():
-        cells["2", name, suite] = snr
-        cells["2", name, f"{suite}, mean accuracy"] = mean
-        cells["2", name, f"{suite}, std of accuracy"] = std
-    for name, average in table.group_by("name", maintain_order=True).agg(pl.col("snr").mean()).rows():
-        cells["2", name, "Average"] = average
+    """Mean over deviation of the 35 accuracies on originals: five runs at each of the deep models' seven rho."""
+    table, cells = signal_to_noise(runs), dict[Key, float | None]()
+    for one in table.sort("dataset", "model").iter_rows(named=True):
+        name, suite = NAMES[one["model"]], one["dataset"].upper()
+        cells["2", name, suite] = one["snr"]
+        cells["2", name, f"{suite}, mean accuracy"] = 100 * one["mean"]
+        cells["2", name, f"{suite}, std of accuracy"] = 100 * one["std"]
+    for model, average in table.group_by("model", maintain_order=True).agg(pl.col("snr").mean()).rows():
+        cells["2", NAMES[model], "Average"] = average
     return cells
 
 
-def _tests(runs: pl.DataFrame, data: Path) -> Obtained:
+def _tests(decisions: pl.DataFrame, runs: pl.DataFrame, data: Path) -> Obtained:
     """The 70 tests of deep models: how many reject, and the smallest p-values of the two that are not near zero."""
-    deep = runs.filter(pl.col("model") != BASELINE)
-    for null in ("paper", "released"):
-        drawn = [ie_test(as_matched(run), null, replicates=REPLICATES).p for run in deep.iter_rows(named=True)]
-        deep = deep.with_columns(pl.Series(null, drawn))
-    cells = _rejections(deep)
+    cells: Obtained = {("IE test", "Deep models", "Tests"): decisions.height}
+    for null, label in {"released": "released null", "paper": "paper's null", "exact": "exact null"}.items():
+        cells["IE test", "Deep models", f"Rejections, {label}"] = int(decisions[f"rejected_{null}"].sum())
     for model in ("albert_base", "bert_base"):
         row = f"{DEEP[model]}, SNLI, rho 1"
-        smallest = deep.filter(pl.col("model") == model, pl.col("dataset") == "snli", pl.col("rho") == 1).min()
+        smallest = runs.filter(pl.col("model") == model, pl.col("dataset") == "snli", pl.col("rho") == 1).min()
         cells["IE test", row, "Minimal p, released code"] = min(_replayed(data, "snli", model, 1.0))
-        cells["IE test", row, "Minimal p, paper's null"] = smallest["paper"].item()
-        cells["IE test", row, "Minimal p, exact null"] = smallest["p"].item()
-    return cells
-
-
-def _rejections(deep: pl.DataFrame) -> Obtained:
-    settings = deep.group_by("name", "suite", "rho").agg("p", "paper", "released")
-    cells: Obtained = {("IE test", "Deep models", "Tests"): settings.height}
-    for column, label in {"released": "released null", "paper": "paper's null", "p": "exact null"}.items():
-        cells["IE test", "Deep models", f"Rejections, {label}"] = sum(decide(p).rejected for p in settings[column])
+        cells["IE test", row, "Minimal p, paper's null"] = smallest["p_paper"].item()
+        cells["IE test", row, "Minimal p, exact null"] = smallest["p_exact"].item()
     return cells
 
 
 def _replayed(data: Path, dataset: str, model: str, rho: float) -> list[float]:
     runs = recorded(data).filter(pl.col("dataset") == dataset, pl.col("model") == model, pl.col("rho") == rho)
     p = []
-    for batch, seed in runs.select("batch", "boot_random_state").rows():
-        rows = matched_rows(data, dataset, model, rho, batch)
+    for run, seed in runs.select("run", "boot_random_state").rows():
+        rows = matched_rows(data, dataset, model, rho, run)
         p.append(released_p_value(rows["A"], rows["B"], int(seed)))
     return p
 
 
 def _baseline_scan(runs: pl.DataFrame, authors: pl.DataFrame) -> Obtained:
     """Figure 3: the baseline's smallest p-value at each of 101 rho, under the exact null and as the authors drew it."""
-    columns = {"exact null": (runs, "p"), "as recorded": (authors, "paired_t_p_value")}
+    columns = {"exact null": (runs, "p_exact"), "as recorded": (authors, "paired_t_p_value")}
     cells: Obtained = {}
     for kind, (table, column) in columns.items():
         baseline = table.filter(pl.col("model") == BASELINE).group_by("dataset", "rho").agg(pl.col(column).min())
@@ -161,97 +148,66 @@ def _baseline_scan(runs: pl.DataFrame, authors: pl.DataFrame) -> Obtained:
 
 def _figures(runs: pl.DataFrame) -> Obtained:
     """Figures 4 to 7: mean and deviation over five runs of accuracies and t, by model, dataset and rho."""
-    values = pl.col("before", "after", "t")
-    table = runs.group_by("suite", "name", "rho").agg(values.mean(), values.std(ddof=0).name.suffix("_std"))
+    accuracies = pl.col("accuracy_before", "accuracy_after") * 100
+    shown = runs.with_columns(accuracies, name=pl.col("model").replace_strict(NAMES))
+    values = pl.col("accuracy_before", "accuracy_after", "t")
+    table = shown.group_by("dataset", "name", "rho").agg(values.mean(), values.std(ddof=0).name.suffix("_std"))
+    deep = runs.filter(pl.col("model") != BASELINE)["rho"].unique()
     cells: Obtained = {}
-    for one in table.filter(pl.col("rho").is_in(RHO)).sort("suite", "name", "rho").iter_rows(named=True):
-        row = f"{one['name']}, {one['suite']}, rho {one['rho']:g}"
-        for figure, column, label in _shown(one["name"], one["suite"]):
+    for one in table.filter(pl.col("rho").is_in(deep.implode())).sort("dataset", "name", "rho").iter_rows(named=True):
+        row = f"{one['name']}, {one['dataset'].upper()}, rho {one['rho']:g}"
+        for figure, column, label in _shown(one["name"], one["dataset"]):
             cells[figure, row, label] = one[column]
             cells[figure, row, f"{label}, std"] = one[f"{column}_std"]
     return cells
 
 
-def _shown(name: str, suite: str) -> list[tuple[str, str, str]]:
+def _shown(name: str, dataset: str) -> list[tuple[str, str, str]]:
     """Which figures show a model, what of it, and what that is called."""
-    everywhere = [("Figure 6", "t", "t"), ("Figure 7", "before", "% original")]
+    everywhere = [("Figure 6", "t", "t"), ("Figure 7", "accuracy_before", "% original")]
     if name == NAMES[BASELINE]:
         return everywhere
-    figure = "Figure 4" if suite == "SNLI" else "Figure 5"
-    return [(figure, "before", "% original"), (figure, "after", "% transformed"), *everywhere]
+    figure = "Figure 4" if dataset == "snli" else "Figure 5"
+    both = [(figure, "accuracy_before", "% original"), (figure, "accuracy_after", "% transformed")]
+    return [*both, *everywhere]
 
 
-def _hard_cases(hard: pl.DataFrame, runs: pl.DataFrame) -> Obtained:
+def _hard_cases(samples: Survey) -> Obtained:
     """Items every deep model gets right before and wrong after at some rho; as worded, at every rho, there are none."""
     cells: Obtained = {}
-    for suite, n in runs.group_by("suite").agg(pl.col("n").first()).sort("suite").rows():
-        items = hard.filter(pl.col("dataset") == suite.lower())
-        cells["Hard cases", suite, "Observations"] = items.height
-        cells["Hard cases", suite, "Observations at every rho"] = int((items["settings"] == 35).sum())
-        cells["Hard cases", suite, "% of test set"] = 100 * items.height / n
-        for label, code in LABELS.items():
-            share = int((items["label"] == code).sum()) / items.height
-            cells["Hard cases", suite, f"% {label}"] = 100 * share
+    for one in describe_hard(samples.hard, samples.golds).iter_rows(named=True):
+        suite, label = one["dataset"].upper(), LABELS[one["gold"]]
+        cells["Hard cases", suite, "Observations"] = one["items"]
+        cells["Hard cases", suite, "Observations at every rho"] = one["always"]
+        cells["Hard cases", suite, "% of test set"] = 100 * one["share_of_test"]
+        cells["Hard cases", suite, f"% {label}"] = 100 * one["share"]
     return cells
 
 
-# What the paper leaves out: flips, a test of equivalence, the drop that unsound rewordings explain
-
-
-def _beyond_the_test(runs: pl.DataFrame, sound: Mapping[str, float]) -> Obtained:
-    """For each deep model, dataset and rho; `sound` is the share of sound rewordings in each dataset's test set.
+def _beyond_the_test(decisions: pl.DataFrame) -> Obtained:
+    """What the paper leaves out: flips, a test of equivalence, and the drop that unsound rewordings explain.
 
     Flips and drops are means over the runs, in per cent and points; of the p-values the largest is given.
     """
     cells: Obtained = {}
-    for setting in _settings(runs).iter_rows(named=True):
-        row = f"{setting['name']}, {setting['suite']}, rho {setting['rho']:g}"
-        unsound = unsound_drop(setting["before"] / 100, sound[setting["suite"]])
-        cells["IE test (flips)", row, "% flipped"] = setting["flips"]
-        cells["IE test (equivalence)", row, f"Largest p, margin {MARGIN:g}"] = setting["p"]
-        cells["IE test (drop)", row, "Drop"] = setting["before"] - setting["after"]
-        cells["IE test (drop)", row, "Drop by unsound rewordings"] = 100 * unsound.at_random
-        cells["IE test (drop)", row, "Drop by unsound rewordings, at most"] = 100 * unsound.most
+    for one in decisions.iter_rows(named=True):
+        row = f"{NAMES[one['model']]}, {one['dataset'].upper()}, rho {one['rho']:g}"
+        cells["IE test (flips)", row, "% flipped"] = 100 * one["flips"]
+        cells["IE test (equivalence)", row, f"Largest p, margin {MARGIN:g}"] = one["largest_p_tost"]
+        cells["IE test (drop)", row, "Drop"] = 100 * one["drop"]
+        cells["IE test (drop)", row, "Drop by unsound rewordings"] = 100 * one["unsound_drop"]
+        cells["IE test (drop)", row, "Drop by unsound rewordings, at most"] = 100 * one["unsound_most"]
     return cells
-
-
-def _settings(runs: pl.DataFrame) -> pl.DataFrame:
-    """A row per setting: mean accuracies and share of flips over its runs, and the largest p-value."""
-    deep = runs.filter(pl.col("model") != BASELINE)
-    p = [tost(n, n10, n01, MARGIN).p for n, n10, n01 in deep.select("n", "n10", "n01").iter_rows()]
-    flips = 100 * (pl.col("n10") + pl.col("n01")) / pl.col("n")
-    tested = deep.with_columns(pl.Series("p", p), flips=flips)
-    means, largest = pl.col("before", "after", "flips").mean(), pl.col("p").max()
-    return tested.group_by("name", "suite", "rho").agg(means, largest).sort("suite", "name", "rho")
 
 
 # The runs: counts of all matched samples, and the authors' bootstrap
 
 
-@dataclass(frozen=True)
-class Survey:
-    """What one pass over the matched samples gives: counts of each run, and the items that fool all deep models.
-
-    `hard` has a row per item that each deep model, at some rho, gets right before and wrong after (batch 1); `settings`
-    counts in how many of the 35 settings of model and rho it does so.
-    """
-
-    runs: pl.DataFrame
-    hard: pl.DataFrame
-
-
 def survey(data: Path) -> Survey:
-    """Count all matched samples; 20 million rows are streamed, not held."""
+    """Count all matched samples, and the items that fool all deep models; 20 million rows are streamed, not held."""
     [path] = find(data, "ie_test", "matched.parquet")
-    rows = pl.scan_parquet(path)
-    lost, gained = pl.col("A") & ~pl.col("B"), pl.col("B") & ~pl.col("A")
-    counts = rows.group_by(_RUN).agg(n=pl.len(), right=pl.col("A").sum(), n10=lost.sum(), n01=gained.sum())
-    fooled = rows.filter(lost, pl.col("batch") == 1, pl.col("model").is_in(list(DEEP)))
-    items = fooled.group_by("dataset", "i", "label").agg(models=pl.col("model").n_unique(), settings=pl.len())
-    runs, hard = pl.collect_all([counts, items.filter(pl.col("models") == len(DEEP))], engine="streaming")
-    whole = pl.col("batch", "n", "right", "n10", "n01").cast(pl.Int64)
-    rho = pl.col("rho").cast(pl.Float64).round(2)  # a float of 32 bits in the file
-    return Survey(runs.with_columns(whole, rho).sort(_RUN), hard.drop("models").sort("dataset", "i"))
+    rows = pl.scan_parquet(path).rename({"batch": "run", "i": "id", "label": "gold"})
+    return count_samples(rows, [BASELINE])
 
 
 def published_runs(runs: pl.DataFrame, data: Path) -> pl.DataFrame:
@@ -261,35 +217,31 @@ def published_runs(runs: pl.DataFrame, data: Path) -> pl.DataFrame:
     the counts follow: n10 - n01 = n * (difference), n10 + n01 = n * (deviation^2 + difference^2).
     """
     earlier = (pl.col("model") == BASELINE) & (pl.col("dataset") == "snli")
-    ours = runs.filter(~earlier, pl.col("batch") <= RUNS)
-    return pl.concat([ours, _recovered(recorded(data).filter(earlier))]).sort(_RUN)
+    ours = runs.filter(~earlier, pl.col("run") <= RUNS)
+    return pl.concat([ours, _recovered(recorded(data).filter(earlier))]).sort(RUN)
 
 
 def recorded(data: Path) -> pl.DataFrame:
     """The authors' records of each published run, with its seed."""
     [path] = find(data, "ie_test", "authors_results.parquet")
-    return pl.read_parquet(path).filter(~pl.col("extra")).with_columns(rho=pl.col("rho_dir").round(2)).sort(_RUN)
+    published = pl.read_parquet(path).filter(~pl.col("extra")).rename({"batch": "run"})
+    return published.with_columns(rho=pl.col("rho_dir").round(2)).sort(RUN)
 
 
 def _recovered(runs: pl.DataFrame) -> pl.DataFrame:
     n, before, after = pl.col("test_size"), pl.col("test_accuracy"), pl.col("transformed_test_accuracy")
     drop, changes = n * (before - after), n * (pl.col("standart_error") ** 2 + (before - after) ** 2)
-    counts = runs.select(*_RUN, n=n, right=n * before, n10=(changes + drop) / 2, n01=(changes - drop) / 2)
+    counts = runs.select(*RUN, n=n, right=n * before, n10=(changes + drop) / 2, n01=(changes - drop) / 2)
     numbers = counts.select("n", "right", "n10", "n01").to_numpy()
     if np.abs(numbers - np.round(numbers)).max() > 1e-6:
         raise BadInput("recorded deviations do not give whole counts", fix="use the released authors_results.parquet")
     return counts.with_columns(pl.col("n", "right", "n10", "n01").round().cast(pl.Int64))
 
 
-def as_matched(run: dict[str, int]) -> Matched:
-    """A row of a table of runs as a matched sample."""
-    return Matched(run["n"], run["right"], run["n10"], run["n01"])
-
-
-def matched_rows(data: Path, dataset: str, model: str, rho: float, batch: int) -> pl.DataFrame:
+def matched_rows(data: Path, dataset: str, model: str, rho: float, run: int) -> pl.DataFrame:
     """The matched sample of one run, item by item."""
     [path] = find(data, "ie_test", "matched.parquet")
-    one = (pl.col("dataset") == dataset) & (pl.col("model") == model) & (pl.col("batch") == batch)
+    one = (pl.col("dataset") == dataset) & (pl.col("model") == model) & (pl.col("batch") == run)
     near = (pl.col("rho") - rho).abs() < 1e-3
     return pl.scan_parquet(path).filter(one, near).sort("i").select("A", "B").collect()
 

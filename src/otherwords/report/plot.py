@@ -1,17 +1,21 @@
-"""The main result as a plot and as a sentence: does the answer depend on the wording?
+"""The main result as a plot and as a sentence: does the answer depend on the wording? And charts of experiments.
 
 The plot has for each model a bar of its problems. A problem is asked in several wordings, the original among them. It
 depends on the wording if two of them get different answers, so that a model with any flip has such problems, and one
 without flips has none. The bars are inline SVG that needs no plotting library; their widths are percentages, and their
-colours CSS variables of the page, so that the plot follows its light and dark palettes.
+colours CSS variables of the page, so that the plot follows its light and dark palettes. Charts are files of their own,
+dark on white.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
 
 from ..answers.groups import OneAnswer
 from ..problem import Score
+from ..training.history import round_ticks
 from .numbers import HEADLINE, count, percent
 
 #: Models up to which the sentence names each; of more, those that flip least and most.
@@ -182,3 +186,177 @@ def _sentence(flips: Mapping[str, _Flips]) -> str:
 
 def _join(parts: list[str]) -> str:
     return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+# Charts: curves in panels, and bars
+
+#: A panel's width and height inside its axes, and the margins to its left, above and below.
+_WIDTH, _HEIGHT, _LEFT, _ABOVE, _BELOW = 250, 180, 62, 34, 46
+#: Colours that colour-blind readers tell apart (Okabe and Ito 2008), and for the black and white print: dashes, signs.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
+_DASHES = ("", "6 3", "2 3", "8 3 2 3", "12 4")
+_SIGNS = (
+    "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
+    "m-3.5-3.5h7v7h-7z",
+    "m0-5l4.5 8h-9z",
+    "m0-5l5 5-5 5-5-5z",
+    "m0 5l-4.5-8h9z",
+)
+_CHART_STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.quiet{fill:#555}"
+    ".grid{stroke:#e2e2e2}.axis{stroke:#888}.curve{fill:none;stroke-width:1.6}"
+    ".limit{stroke:#b00020;stroke-dasharray:4 3}"
+)
+
+
+class Curve(NamedTuple):
+    """A curve through points: x, y, and how far the bar at the point reaches up and down (0: there is none)."""
+
+    name: str
+    points: Sequence[tuple[float, float, float]]
+
+
+class Panel(NamedTuple):
+    """Curves over one pair of axes."""
+
+    title: str
+    curves: Sequence[Curve]
+
+
+def line_chart(
+    title: str, panels: Sequence[Panel], x: str, y: str, limit: tuple[float, str] | None = None, least: float = math.inf
+) -> str:
+    """Draw panels with common scales; `x` and `y` say what the axes show, `limit` is a line across with its name.
+
+    The scale of y reaches from `least`, or the lowest point where that is lower. Points that are not finite are left
+    out; the chart's description says the ends of each curve in words.
+    """
+    shown = [_finite(panel) for panel in panels]
+    points = [point for panel in shown for curve in panel.curves for point in curve.points] or [(0.0, 0.0, 0.0)]
+    heights = [y + sign * bar for _, y, bar in points for sign in (1, -1)]
+    scale = round_ticks([*heights, *([limit[0]] if limit else []), *([least] if math.isfinite(least) else [])])
+    across = round_ticks([point[0] for point in points])
+    names = list(dict.fromkeys(curve.name for panel in shown for curve in panel.curves))
+    columns = min(3, max(1, len(shown)))
+    legend, top = _chart_legend(names, columns * (_WIDTH + _LEFT))
+    cell = _HEIGHT + _ABOVE + _BELOW
+    parts = [legend]
+    for number, panel in enumerate(shown):
+        row, column = divmod(number, columns)
+        at = f"translate({_LEFT + column * (_WIDTH + _LEFT)} {top + _ABOVE + row * cell})"
+        parts.append(f'<g transform="{at}">{_axes(panel.title, across, scale, x, y, limit)}')
+        parts += [_drawn(curve, names.index(curve.name), len(names), across, scale) for curve in panel.curves]
+        parts.append("</g>\n")
+    width, height = columns * (_WIDTH + _LEFT) + 24, top + -(-len(shown) // columns) * cell + 4
+    return _document(title, _in_words(shown, x, y), width, height, "".join(parts))
+
+
+def bar_chart(title: str, bars: Sequence[tuple[str, float]], x: str) -> str:
+    """Draw shares as bars one below the other, each with its name and its per cent."""
+    left = 16 + round(7 * max((len(name) for name, _ in bars), default=0))
+    most = max((share for _, share in bars), default=0) or 1
+    parts = []
+    for row, (name, share) in enumerate(bars):
+        y, width = 40 + 22 * row, _HEIGHT * 2 * share / most
+        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="16" fill="{_COLOURS[0]}"/>')
+        parts.append(f'<text class="quiet" x="{left + width + 6:.1f}" y="{y + 12}">{100 * share:.1f} %</text>\n')
+    height = 40 + 22 * len(bars) + 30
+    parts.append(f'<text class="quiet" x="{left}" y="{height - 12}">{escape(x)}</text>\n')
+    words = "; ".join(f"{name}: {100 * share:.1f} %" for name, share in bars)
+    return _document(title, words, left + 2 * _HEIGHT + 80, height, "".join(parts), heading=True)
+
+
+def _document(title: str, words: str, width: int, height: int, body: str, heading: bool = False) -> str:
+    shown = f'<text class="title" x="16" y="22">{escape(title)}</text>\n' if heading else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}">\n<title>{escape(title)}</title>\n<desc>{escape(words)}</desc>\n'
+        f'<style>{_CHART_STYLE}</style>\n<rect width="{width}" height="{height}" fill="#fff"/>\n{shown}{body}</svg>\n'
+    )
+
+
+def _finite(panel: Panel) -> Panel:
+    kept = [Curve(name, [point for point in points if all(map(math.isfinite, point))]) for name, points in panel.curves]
+    return Panel(panel.title, [curve for curve in kept if curve.points])
+
+
+def _in_words(panels: Sequence[Panel], x: str, y: str) -> str:
+    ends = [
+        f"{panel.title}, {curve.name}: {curve.points[0][1]:.4g} at {curve.points[0][0]:g}, "
+        f"{curve.points[-1][1]:.4g} at {curve.points[-1][0]:g}"
+        for panel in panels
+        for curve in panel.curves
+    ]
+    return f"{y} by {x}. {'; '.join(ends)}."
+
+
+def _look(number: int) -> tuple[str, str, str]:
+    return (
+        _COLOURS[number % len(_COLOURS)],
+        _DASHES[(number + number // len(_COLOURS)) % len(_DASHES)],
+        _SIGNS[number % len(_SIGNS)],
+    )
+
+
+def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
+    """The names of the curves, in as many lines as they need, and how high these are."""
+    parts, x, y = [], 16, 18
+    for number, name in enumerate(names):
+        colour, dashes, sign = _look(number)
+        needed = 56 + round(7 * len(name))
+        if x > 16 and x + needed > width:
+            x, y = 16, y + 20
+        line = f'<path class="curve" d="M{x} {y}h28" stroke="{colour}" stroke-dasharray="{dashes}"/>'
+        parts.append(f'{line}<path d="M{x + 14} {y}{sign}" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 36}" y="{y + 4}">{escape(name)}</text>\n')
+        x += needed
+    return "".join(parts), y + 14
+
+
+def _axes(
+    title: str, across: Sequence[float], scale: Sequence[float], x: str, y: str, limit: tuple[float, str] | None
+) -> str:
+    """The frame of a panel; its origin is the upper left corner inside the axes."""
+    parts = [f'<text class="title" y="-12">{escape(title)}</text>']
+    for tick in scale:
+        at = _up(tick, scale)
+        parts.append(f'<line class="grid" x2="{_WIDTH}" y1="{at}" y2="{at}"/>')
+        parts.append(f'<text class="quiet" x="-7" y="{at + 4}" text-anchor="end">{tick:.4g}</text>')
+    for tick in across:
+        at = _along(tick, across)
+        parts.append(f'<text class="quiet" x="{at}" y="{_HEIGHT + 17}" text-anchor="middle">{tick:.4g}</text>')
+    middle = f'<text class="quiet" x="{_WIDTH / 2}" y="{_HEIGHT + 36}" text-anchor="middle">{escape(x)}</text>'
+    turned = f'transform="rotate(-90)" x="{-_HEIGHT / 2}" y="-46"'
+    parts.append(f'<line class="axis" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{middle}')
+    parts.append(f'<text class="quiet" {turned} text-anchor="middle">{escape(y)}</text>\n')
+    if limit:
+        at = _up(limit[0], scale)
+        parts.append(f'<line class="limit" x2="{_WIDTH}" y1="{at}" y2="{at}"><title>{escape(limit[1])}</title></line>')
+        parts.append(f'<text class="quiet" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{escape(limit[1])}</text>\n')
+    return "".join(parts)
+
+
+def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scale: Sequence[float]) -> str:
+    """A curve with its signs and bars, moved aside a little, so that bars of other curves do not hide it."""
+    colour, dashes, sign = _look(number)
+    aside = 2.2 * (number - (curves - 1) / 2)
+    at = [(round(_along(x, across) + aside, 1), _up(y, scale), y, bar) for x, y, bar in curve.points]
+    way = "L".join(f"{x} {y}" for x, y, _, _ in at)
+    line = f'<path class="curve" d="M{way}" stroke="{colour}" stroke-dasharray="{dashes}"/>'
+    bars = "".join(
+        f"M{x} {_up(y - bar, scale)}V{_up(y + bar, scale)}m-3 0h6M{x - 3:.1f} {_up(y - bar, scale)}h6"
+        for x, _, y, bar in at
+        if bar > 0
+    )
+    signs = "".join(f"M{x} {height}{sign}" for x, height, _, _ in at)
+    whiskers = f'<path d="{bars}" stroke="{colour}" fill="none"/>' if bars else ""
+    return f'<g><title>{escape(curve.name)}</title>{line}{whiskers}<path d="{signs}" fill="{colour}"/></g>\n'
+
+
+def _up(value: float, scale: Sequence[float]) -> float:
+    return round(_HEIGHT * (scale[-1] - value) / (scale[-1] - scale[0]), 1)
+
+
+def _along(value: float, across: Sequence[float]) -> float:
+    return round(_WIDTH * (value - across[0]) / (across[-1] - across[0]), 1)

@@ -7,16 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..models.answering import all_models
 from ..models.model import LabelMap
+from ..problem import Task
 from ..significance.anytime import plan_asking, refuse_wrong_rule
 from ..storage import tables
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
+from ..variants.resampling import ResampledCounts, first_rewordings, refuse_no_share, replace_rows
 from .driver import Driver
 from .engines import USUAL, Engine, closing, make_engine
 from .exchange import clear_place
@@ -73,6 +77,65 @@ def vary_files(
             driver.run_stage("buckets")
         summary.rows = _write(driver.folder, "buckets" if suite else "variants", out)
     return summary
+
+
+def resample_files(
+    source: Source,
+    out: str,
+    using: Sequence[str],
+    rho: Sequence[float],
+    *,
+    seed: int = 1,
+    save_table: str = "",
+    shard: int = 0,
+    engine: Engine | str = USUAL,
+) -> tuple[Summary, dict[float, ResampledCounts]]:
+    """Write all problems, each replaced by its rewording with probability rho; for several rho, `out` has {rho} in it.
+
+    The rewordings are made once for all rho, as `vary` makes them by default, so that `seed` is that of the draw alone.
+    """
+    outs = _outputs_by_rho(out, rho)
+    study = _study(source, vary=list(using))
+    for path in (*outs.values(), save_table):
+        refuse_overwriting(path, *files_read(source.names, study))
+    _refuse_same(save_table=save_table, **{f"rho {one:g}": path for one, path in outs.items()})
+    counts = {}
+    first = next(iter(outs.values()))
+    with spooled(source, first, vary=list(using), shard=shard, engine=engine) as (driver, summary):
+        folder, task = driver.folder, driver.task
+        for part in folder.parts("problems"):
+            first_rewordings(part_ := read_part(part), part_.clear(), task)  # refuses rewordings among the problems
+        generators = driver.survey()
+        if save_table:
+            _save_table(folder, Path(save_table))
+        driver.vary(generators)
+        for one, path in outs.items():
+            total = [ResampledCounts()]
+            summary.rows += tables.write(_replaced(folder, task, one, seed, total), path)
+            counts[one] = total[0]
+    return summary, counts
+
+
+def _replaced(
+    folder: RunFolder, task: Task, rho: float, seed: int, total: list[ResampledCounts]
+) -> Iterator[pl.DataFrame]:
+    """The problems of all shards after a draw; the first of `total` counts what it did."""
+    for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
+        rows = read_part(problems)
+        frame, counts = replace_rows(rows, first_rewordings(rows, read_part(variants), task), rho, seed, task)
+        total[0] = total[0].plus(counts)
+        yield frame
+
+
+def _outputs_by_rho(out: str, rho: Sequence[float]) -> dict[float, str]:
+    """Where the rows of each rho go."""
+    values = list(dict.fromkeys(refuse_no_share(one) for one in rho))
+    if not values:
+        raise BadInput("no rho named", fix="give the probability that a row is replaced: --rho 0.4")
+    if len(values) > 1 and "{rho}" not in out:
+        fix = "write {rho} where the number goes, as in -o train-{rho}.parquet"
+        raise BadInput(f"is one file for {len(values)} values of rho", where=out, fix=fix)
+    return {one: out.replace("{rho}", f"{one:g}") for one in values}
 
 
 def check_files(

@@ -3,7 +3,20 @@
 from .across_models import Crossed, T, crossed_test, t_test
 from .anytime import anytime_ends
 from .bootstrap import Sample, bootstrap
-from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
+from .ie_test import (
+    Decision,
+    IETest,
+    Matched,
+    UnsoundDrop,
+    decide,
+    ie_test,
+    matched,
+    matched_answers,
+    reachable,
+    smallest_p,
+    symmetry_test,
+    unsound_drop,
+)
 from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
@@ -51,10 +64,13 @@ __all__ = [
     "mcnemar",
     "odds_ratio",
     "percentile",
+    "reachable",
     "reject",
     "share_interval",
     "shrink",
+    "smallest_p",
     "swap_test",
+    "symmetry_test",
     "t_test",
     "tost",
     "unsound_drop",

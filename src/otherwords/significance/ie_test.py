@@ -5,6 +5,7 @@ Its paired t and the null distributions of that t depend on four counts alone, s
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,12 @@ from ..frames import REJECTED
 from ..metrics.metric import paired
 from ..storage.files import seed_for
 from .multiple import adjust, level
+from .proportions import Result
 
 NULLS = ("paper", "released", "exact")
 TAILS = ("paper", "inclusive")
+#: The statistics of Alternative 1, which count changes in either direction.
+SYMMETRY = ("mcnemar", "cochran")
 #: n^3 has to fit into 63 bits; beyond, floats decide, which may miss a tie.
 _WHOLE = 2_000_000
 #: Numbers of changes are left out of the exact sum where all of them together have less than exp(-100) of its mass.
@@ -150,6 +154,71 @@ def ie_test(
     return IETest(paired_t(n, n10, n01), p, before, after, (n10 + n01) / n, sample, signature)
 
 
+def symmetry_test(
+    sample: Matched,
+    statistic: str = "cochran",
+    null: str = "paper",
+    tails: str = "paper",
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Result:
+    """The paper's Alternative 1: McNemar's statistic or Cochran's Q instead of t, under the same null, one-tailed.
+
+    `cochran` is Q of two columns, (n10 - n01)^2 / (n10 + n01); `mcnemar` is the same with Edwards' correction, which
+    takes 1 off a difference that is not 0. Both are large where changes go mostly one way, so only the upper tail
+    counts: above it ("paper") or at least as large ("inclusive", with 1 added above and below where it is simulated).
+    Q grows with |t|: under the exact null, inclusive, the two tests are one.
+
+    >>> one = Matched(n=100, right=80, n10=12, n01=5)
+    >>> test = symmetry_test(one, "cochran", null="exact", tails="inclusive")
+    >>> round(test.statistic, 4), round(test.p, 4)
+    (2.8824, 0.0972)
+    """
+    _refuse_unknown(null, tails)
+    if statistic not in SYMMETRY:
+        raise UnknownName(f"the IE test has no statistic {statistic!r}; there are: {', '.join(SYMMETRY)}")
+    n, changes, less = sample.n, sample.n10 + sample.n01, int(statistic == "mcnemar")
+    if changes == 0:
+        return Result(0.0, 1.0)
+    gap = max(0, abs(sample.n10 - sample.n01) - less)
+    if null == "exact":
+        p = _either_way(n, gap, changes, less)[tails == "paper"]
+    else:
+        drop, drawn = _draws(null, n, sample.n10, sample.n01, replicates, seed)
+        sign = compare(np.maximum(np.abs(drop) - less, 0), drawn, n, gap, changes)
+        above, reached = int((sign > 0).sum()), int((sign >= 0).sum())
+        p = above / replicates if tails == "paper" else (1 + reached) / (replicates + 1)
+    return Result(gap * gap / changes, p)
+
+
+def smallest_p(n: int, changed: int | None = None, replicates: int | None = None) -> float:
+    """The smallest p-value that any outcome on a test set can have: all rows that were changed are lost.
+
+    `n` is the number of rows, `changed` how many of them the transformation changes (all, if None): the others cannot
+    be lost. The null is the exact one with inclusive tails; `replicates` of a simulated null cannot go below
+    2 / (replicates + 1).
+
+    >>> smallest_p(8), smallest_p(8, replicates=100) > smallest_p(8), smallest_p(20, changed=0)
+    (0.0078125, True, 1.0)
+    """
+    lost = n if changed is None else changed
+    if n < 1 or not 0 <= lost <= n:
+        raise BadInput(f"found {lost} changed rows of {n}", fix="give at least one row, and no more changed ones")
+    least = _exact(n, lost, 0, "inclusive") if lost else 1.0
+    return max(least, 0.0 if replicates is None else min(1.0, 2 / (replicates + 1)))
+
+
+def reachable(n: int, alpha: float, runs: int, changed: int | None = None, replicates: int | None = None) -> bool:
+    """Whether a test set is large enough for `decide` to reject: whether some outcome has a p-value below alpha / runs.
+
+    >>> reachable(7, alpha=0.05, runs=5), reachable(8, alpha=0.05, runs=5)
+    (False, True)
+    """
+    if runs < 1:
+        raise BadInput(f"found {runs}", field="runs", fix="give at least one run")
+    return smallest_p(n, changed, replicates) < level(alpha) / runs
+
+
 def decide(p_values: npt.ArrayLike, alpha: float = 0.05) -> Decision:
     """Is a model, trained M times, not invariant? The paper rejects where one p-value is *below* alpha / M.
 
@@ -220,10 +289,7 @@ def p_value(n: int, n10: int, n01: int, null: str, tails: str, replicates: int, 
     """
     if null == "exact":
         return _exact(n, n10, n01, tails)
-    if replicates < 1:
-        raise BadInput(f"found {replicates}", field="replicates", fix="draw at least one, or use null=exact")
-    random = np.random.default_rng(seed_for(seed, "ie_test", null))
-    drop, changes = (_swapped if null == "paper" else _half_swapped)(random, n, n10, n01, replicates)
+    drop, changes = _draws(null, n, n10, n01, replicates, seed)
     sign = compare(drop, changes, n, n10 - n01, n10 + n01)
     above, below, tied = (int((sign == one).sum()) for one in (1, -1, 0))
     if tails == "paper":  # equation 14
@@ -242,6 +308,15 @@ def compare(drop: Array, changes: Array, n: int, observed: int, discordant: int)
     whole = np.int64 if n <= _WHOLE else np.float64
     drop, changes = drop.astype(whole), np.maximum(changes, 1).astype(whole)
     return np.asarray(np.sign(drop * np.abs(drop) * discordant - changes * (observed * abs(observed))))
+
+
+@lru_cache(maxsize=4)  # the statistics of a run share their replicates
+def _draws(null: str, n: int, n10: int, n01: int, replicates: int, seed: int) -> tuple[Array, Array]:
+    """Drop and number of changes of each replicate of a simulated null."""
+    if replicates < 1:
+        raise BadInput(f"found {replicates}", field="replicates", fix="draw at least one, or use null=exact")
+    random = np.random.default_rng(seed_for(seed, "ie_test", null))
+    return (_swapped if null == "paper" else _half_swapped)(random, n, n10, n01, replicates)
 
 
 def _swapped(random: np.random.Generator, n: int, n10: int, n01: int, size: int) -> tuple[Array, Array]:
@@ -269,20 +344,40 @@ def _exact(n: int, n10: int, n01: int, tails: str) -> float:
 
 def _upper_tails(n: int, observed: int, discordant: int) -> tuple[float, float]:
     """Sum over D ~ Bin(n, discordant / n) of the chance that K ~ Bin(D, 1/2) reaches t, and that it exceeds it."""
+    changes, weight = _numbers_of_changes(n, discordant)
+    drops = _drops_that_reach(n, observed, discordant, changes)
+    return tuple(float(weight @ _reach(changes, drop)) for drop in drops)  # type: ignore[return-value]
+
+
+def _either_way(n: int, observed: int, discordant: int, less: int) -> tuple[float, float]:
+    """The chance that |drop| - less reaches the observed gap, and that it exceeds it, in either direction."""
+    changes, weight = _numbers_of_changes(n, discordant)
+    tails = []
+    for gap in _drops_that_reach(n, observed, discordant, changes):
+        reached = np.where(gap > 0, 2 * _reach(changes, gap + less), 1.0)
+        tails.append(min(1.0, float(weight @ reached)))
+    return tails[0], tails[1]
+
+
+def _numbers_of_changes(n: int, discordant: int) -> tuple[Array, Array]:
+    """The outcomes of D ~ Bin(n, discordant / n), and the chance of each."""
     from scipy.special import gammaln, xlog1py, xlogy  # late: most commands need no scipy
 
     changes = _likely(n, discordant / n)
     log_weight = gammaln(n + 1) - gammaln(changes + 1) - gammaln(n - changes + 1)
     log_weight += xlogy(changes, discordant / n) + xlog1py(n - changes, -discordant / n)
     weight = np.exp(log_weight)
-    weight /= weight.sum()
+    return changes, weight / weight.sum()
+
+
+def _drops_that_reach(n: int, observed: int, discordant: int, changes: Array) -> tuple[Array, Array]:
+    """For each number of changes, the smallest drop whose t is at least the observed one, and that exceeds it."""
     least = np.ceil(np.sqrt(np.maximum(changes, 1) / discordant) * observed).astype(np.int64)
     # The root is rounded; whole numbers decide between it and its neighbours.
     least -= compare(np.maximum(least - 1, 0), changes, n, observed, discordant) >= 0
     least = np.maximum(least, 0)
     least += compare(least, changes, n, observed, discordant) < 0
-    more = least + (compare(least, changes, n, observed, discordant) == 0)
-    return tuple(float(weight @ _reach(changes, drop)) for drop in (least, more))  # type: ignore[return-value]
+    return least, least + (compare(least, changes, n, observed, discordant) == 0)
 
 
 def _reach(changes: Array, drop: Array) -> Array:

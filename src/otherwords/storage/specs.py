@@ -73,6 +73,19 @@ def _parts(signature: re.Match[str]) -> dict[str, str]:
     return {".v": signature["version"], **named, "#": (signature["identity"] or "")[:8]}
 
 
+def split_signature(signature: str) -> tuple[str, dict[str, str]]:
+    """The plug-in of a signature, and its options as they are written; a text that is no signature has none.
+
+    >>> split_signature("boosted.v1(rounds=26, subsample=1.0)"), split_signature("by hand")
+    (('boosted.v1', {'rounds': '26', 'subsample': '1.0'}), ('by hand', {}))
+    """
+    found = _SIGNATURE.fullmatch(signature)
+    if not found:
+        return signature, {}
+    options = {name.removesuffix("="): value for name, value in _parts(found).items() if name.endswith("=")}
+    return f"{found['name']}.v{found['version']}", options
+
+
 def nearest(name: str, names: Sequence[str]) -> str:
     """The most similar of `names`; of those that begin with it as a word, also in the plural, three; or nothing.
 

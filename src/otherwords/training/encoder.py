@@ -29,7 +29,6 @@ class FineTuning:
 
     answers_as: ClassVar[str] = "hf"
     objective: ClassVar[str] = "nli"
-    merges: ClassVar[bool] = True  # it can validate on fewer labels than it learns
     start: str
     join: str
     device: str

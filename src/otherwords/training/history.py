@@ -227,7 +227,7 @@ def _legend() -> str:
 def _panel(lines: Sequence[dict[str, float]], number: int, title: str, figure: str) -> str:
     left, bottom = _LEFT + number * (_WIDTH + _GAP), _TOP + _HEIGHT
     curves = {kind[0]: _points(lines, f"{kind[0]}_{figure}") for kind in _KINDS}
-    ticks = _ticks([value for points in curves.values() for _, value in points] or [0.0, 1.0])
+    ticks = round_ticks([value for points in curves.values() for _, value in points] or [0.0, 1.0])
     epochs = max(1, math.ceil(lines[-1]["epoch"]))
     parts = [f'<text class="title" x="{left}" y="{_TOP - 12}">{title}</text>\n']
     for tick in ticks:
@@ -261,10 +261,10 @@ def _y(value: float, ticks: Sequence[float]) -> float:
     return round(_TOP + _HEIGHT * (ticks[-1] - value) / (ticks[-1] - ticks[0]), 1)
 
 
-def _ticks(values: Sequence[float]) -> list[float]:
+def round_ticks(values: Sequence[float]) -> list[float]:
     """Round numbers around all values, four to eight of them.
 
-    >>> _ticks([0.52, 0.81])
+    >>> round_ticks([0.52, 0.81])
     [0.5, 0.6, 0.7, 0.8, 0.9]
     """
     low, high = min(values), max(values)

@@ -86,7 +86,7 @@ def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") ->
     if missing := [name for name, default in plugin.options().items() if default is ... and name not in options]:
         fix = _REQUIRED.get(missing[0], f"give {missing[0]}")
         raise BadInput("is missing", where=where, field=missing[0], fix=fix)
-    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in options.items())
+    given = ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in options.items())
     try:
         return trainers.make(f"{plugin.full_name}({given})")
     except BadInput as error:

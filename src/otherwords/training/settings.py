@@ -18,13 +18,19 @@ class TrainingSettings:
     """How a model is trained. Defaults suit a small encoder on some ten thousand pairs.
 
     `start` is a Hugging Face name or a folder. `join` says how fields become one text or two (by default as suits the
-    task). Where the start is a classifier, `start_labels` says which label of the task each of its own means, if they
-    have other names. An update uses `batch` examples, in `accumulate` portions where they do not fit at once. There are
-    `evaluations` validations per epoch; training ends after `patience` of them without a better `valid_accuracy` (0:
-    never), and with `checkpoints` each of them leaves its model in `FOLDER/checkpoints`. A gradient longer than `clip`
-    is shortened to it (0: never). `merged` says what each label means in validation data that has fewer. With teachers,
-    the share `taught` of the loss comes from their probabilities and the rest from the label of the data, where a row
-    has one.
+    task), of at most `max_length` tokens. Where the start is a classifier, `start_labels` says which label of the task
+    each of its own means, if they have other names.
+
+    Every example is seen `epochs` times. An update uses `batch` examples, in `accumulate` portions if they do not fit
+    at once. `learning_rate` is reached after the share `warmup` of all updates, and falls to zero from there; AdamW has
+    this `weight_decay` and `adam_epsilon`, and a gradient longer than `clip` is shortened to it (0: never). `dropout`
+    -1 is the encoder's own. `precision` is auto (bf16 on a GPU), bf16 or fp32; `device` auto, cpu, cuda or cuda:N.
+
+    There are `evaluations` validations per epoch; training ends after `patience` of them without a better
+    `valid_accuracy` (0: never), and with `checkpoints` each of them leaves its model in `FOLDER/checkpoints`. `merged`
+    says what each label means in validation data that has fewer. With `teachers`, the share `taught` of the loss comes
+    from their probabilities and the rest from the label of the data, where a row has one. A masked-LM guesses the share
+    `masked` of all tokens.
     """
 
     start: str

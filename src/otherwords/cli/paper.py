@@ -1,0 +1,154 @@
+"""otherwords paper"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as opt
+from .display import bars, print_json, print_line
+
+if TYPE_CHECKING:
+    from ..papers.ie_experiment import IEOutcome
+
+app = typer.Typer(help="Run the whole protocol of a paper on your own data and models.", no_args_is_help=True)
+
+
+@app.callback()
+def _papers() -> None:
+    pass
+
+
+@app.command("ie-test")
+def ie_test(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE.toml",
+            help="The experiment. Default: the one that -o holds, else a small one on bundled data.",
+        ),
+    ] = "",
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FOLDER", help="The experiment's folder; repeat the command to continue."),
+    ] = "",
+    init: Annotated[
+        bool, typer.Option("--init", help="Write a commented FILE.toml to begin with (default: ie-test.toml), and end.")
+    ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Three values of rho, two runs, at most 2,000 rows: to see whether it works."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Train each model once, which is kept; say how long the rest would take.")
+    ] = False,
+    scan: Annotated[
+        bool, typer.Option("--scan", help="Train the baseline at 101 values of rho, and propose some for other models.")
+    ] = False,
+    rho: Annotated[
+        list[float], typer.Option("--rho", metavar="SHARE", help="Instead of the experiment's; may be repeated.")
+    ] = [],  # noqa: B006
+    runs: Annotated[int | None, typer.Option("--runs", metavar="M", help="Instead of the experiment's.")] = None,
+    seed: opt.StudySeed = None,
+    engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    plugin: opt.Plugins = [],  # noqa: B006
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """The IE test: is a model as often right after a rewording as before?
+
+    Data sets x models x rho x runs: each training and validation row is replaced by its rewording with probability rho,
+    a model is trained, and asked both versions of the test set (Salvatore et al. 2023, Algorithm 1). Finished cells are
+    never repeated. All tests, tables and figures go to FOLDER/results, pairs for people to judge to FOLDER/to-judge.
+    """
+    from ..errors import BadInput
+    from ..papers.ie_experiment import run_ie_test
+    from ..registry import load_plugins
+    from ..running.engines import make_engine
+
+    if init:
+        _init(experiment or "ie-test.toml")
+        return
+    if not out:
+        raise BadInput("no folder named", fix="name one with -o FOLDER")
+    load_plugins(plugin)
+    given: dict[str, Any] = {"rho": rho, "runs": runs, "seed": seed}
+    chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
+    with bars(quiet or json):
+        outcome = run_ie_test(
+            experiment or None,
+            out=out,
+            engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share),
+            quick=quick,
+            dry_run=dry_run,
+            scan=scan,
+            **chosen,
+        )
+    if json:
+        print_json(_as_json(outcome))
+    elif not quiet:
+        _print(outcome)
+
+
+def _init(path: str) -> None:
+    from pathlib import Path
+
+    from ..papers.experiment import write_template
+    from ..papers.ie_experiment import template
+
+    write_template(Path(path), template())
+    print_line(f"wrote {path}: edit it, then run otherwords paper ie-test {path} -o FOLDER (first with --quick)")
+
+
+def _print(outcome: IEOutcome) -> None:
+    for name, one in outcome.data.items():
+        parts = (f"{part} {one.rows[part]:,} rows ({one.changed[part]:,} can change)" for part in one.rows)
+        print_line(f"{name}: {', '.join(parts)}")
+    estimate = outcome.estimate
+    if outcome.results is None and not outcome.scans:
+        left = f"{estimate.trainings - estimate.done:,} left"
+        print_line(
+            f"{estimate.trainings:,} trainings, {estimate.done:,} done, {left}: about {duration(estimate.seconds)}"
+        )
+        for model, seconds in estimate.by_model.items():
+            print_line(f"  {model}: about {duration(seconds)} of one worker")
+    for scan in outcome.scans:
+        found = "nowhere" if scan.accepted is None else f"from {scan.accepted[0]:g} to {scan.accepted[1]:g}"
+        proposed = ", ".join(f"{rho:g}" for rho in scan.proposed)
+        rejected = int(scan.table["rejected"].sum())
+        counts = f"at {rejected} of {scan.table.height} values of rho the baseline is rejected"
+        typer.echo(f"{scan.dataset}: {counts}; mostly not {found}; proposed: rho = [{proposed}]")
+    if outcome.results is not None:
+        from ..papers.ie_figures import text
+
+        typer.echo(text(outcome.results))
+    place = outcome.folder / "results"
+    if outcome.results is not None or outcome.scans:
+        typer.echo(str(place / "scan.csv" if outcome.scans else place))
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    >>> duration(3), duration(150), duration(9000)
+    ('3 s', '2.5 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _as_json(outcome: IEOutcome) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    about: dict[str, Any] = {"folder": str(outcome.folder), "trainings": asdict(outcome.estimate)}
+    about["data"] = {name: {"rows": one.rows, "changed": one.changed} for name, one in outcome.data.items()}
+    if outcome.scans:
+        about["scan"] = {one.dataset: {"accepted": one.accepted, "proposed": one.proposed} for one in outcome.scans}
+    if outcome.results is not None:
+        about["decisions"] = outcome.results.decisions.to_dicts()
+    return about

@@ -1,0 +1,81 @@
+"""otherwords resample"""
+
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, print_line, print_summary
+
+
+def resample(
+    inputs: opt.Inputs,
+    rho: Annotated[
+        list[float],
+        typer.Option(
+            "--rho",
+            metavar="SHARE",
+            help="The probability that a row is replaced, from 0 to 1; may be repeated, with {rho} in the name of -o.",
+        ),
+    ],
+    generator: Annotated[
+        str, typer.Option("--with", "-w", metavar="GENERATOR", help="The rewording: a generator, as in wordnet-ie.")
+    ] = "",
+    variants: Annotated[
+        str, typer.Option("--variants", metavar="FILE", help="Rewordings that vary made before, instead of --with.")
+    ] = "",
+    out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
+    veto: opt.Veto = "",
+    corpus: opt.Corpus = "",
+    table: opt.SynonymTable = "",
+    save_table: Annotated[
+        str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
+    ] = "",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
+    plugin: opt.Plugins = [],  # noqa: B006
+    skip_bad: opt.SkipBad = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.")] = 1,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Replace each row by its rewording with probability rho.
+
+    One row out for each row in, with its id, in the same order; `changed` and `how` say what was done. A row that the
+    generator leaves alone stays; of several rewordings of a row, the first counts. A row's draw depends on the seed
+    and its id alone.
+    """
+    from ..datasets.suite import open_source
+    from ..errors import BadInput
+    from ..registry import generators as registered
+    from ..running.engines import make_engine
+    from ..running.files import resample_files
+    from .display import print_json
+
+    if bool(generator) == bool(variants):
+        fix = "give --with GENERATOR, or --variants FILE"
+        raise BadInput("both are given" if generator else "no rewording named", field="--with", fix=fix)
+    if json and out == "-":
+        raise BadInput("the rows go to standard output", field="--json", fix="name a file with -o")
+    with bars(quiet):
+        columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
+        source = open_source(inputs, task, columns, labels, skip_bad, stage="problems")
+        chosen = generator or registered.respell("recorded", path=variants)
+        specs = registered.with_options([chosen], **opt.given(veto=veto, corpus=corpus, table=table))
+        chosen_engine = make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared)
+        done, counts = resample_files(source, out, specs, rho, seed=seed, save_table=save_table, engine=chosen_engine)
+    if json:
+        print_json({f"{one:g}": found._asdict() for one, found in counts.items()})
+    elif not quiet:
+        print_summary(done, out)
+        for one, found in counts.items():
+            several = f"; of {found.several:,} rows with several rewordings, the first counts" if found.several else ""
+            line = f"{found.changed:,} of {found.rows:,} rows replaced, of {found.changeable:,} that can be{several}"
+            print_line(f"rho {one:g}: {line}")

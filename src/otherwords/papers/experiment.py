@@ -1,0 +1,266 @@
+"""The frame of a paper's protocol as one command: settings in a TOML file, a folder that is resumed, cells as jobs.
+
+A cell is the smallest part that is worth keeping: a training and its answers. It has a folder of its own, and its file
+`cell.json` is written last, so that what has one is never done again. Papers share this frame; what their cells are and
+what is made of them is their own.
+"""
+
+import json
+import os
+import shutil
+import tomllib
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .._version import __version__
+from ..errors import BadInput, WorkerLost, decode, shorten
+from ..progress import current
+from ..registry import plugin_files
+from ..running.engines import Engine, InProcess, map_jobs
+from ..running.study import to_toml
+from ..storage.files import lock_folder, refuse_link, write_json, write_text
+from ..storage.specs import nearest
+
+#: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
+EXPERIMENT, CELL = "experiment.toml", "cell.json"
+#: Tables of that file that are not settings: what the settings stood for when they were read, and by whom.
+_CONTENT, _MADE = "content", "made"
+#: What an experiment may have in its folder.
+_OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "results", ".lock"}
+
+
+class ExperimentSettings(BaseModel):
+    """What every paper's experiment has. Every field can stand in a TOML file under the same name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seed: int = 1
+    plugins: list[str] = []
+
+
+Settings = TypeVar("Settings", bound=ExperimentSettings)
+
+
+class CellJob(Protocol):
+    """A cell as it travels to a worker: names, paths and numbers, among them its folder and its key.
+
+    The key is a digest of all that decides what the cell will hold.
+    """
+
+    @property
+    def folder(self) -> str:
+        """Where it goes."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """What decides its content."""
+        ...
+
+
+Job = TypeVar("Job", bound=CellJob)
+
+
+# Settings
+
+
+def read_settings(
+    kind: type[Settings], source: str | Path | Mapping[str, Any], where: str = "", **overrides: Any
+) -> Settings:
+    """Read the settings of an experiment from a TOML file, the folder of one, or a mapping; others come on top."""
+    if not isinstance(source, Mapping):
+        path = Path(source)
+        path = path / EXPERIMENT if path.is_dir() else path
+        where, source = str(path), _read_toml(path)
+    values = {name: value for name, value in source.items() if name not in (_CONTENT, _MADE)}
+    try:
+        return kind(**{**values, **overrides})
+    except ValidationError as error:
+        raise _translated(error, kind, where) from error
+
+
+def write_template(path: Path, text: str) -> None:
+    """Write the commented settings that a user begins with; what is there is not replaced."""
+    if path.exists():
+        raise BadInput("is there already", where=str(path), fix="name another file, or delete it")
+    write_text(path, text)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        fix = "give a TOML file (--init writes one), or the folder of an experiment"
+        raise BadInput("no such file", where=str(path), fix=fix)
+    try:
+        return tomllib.loads(decode(path.read_bytes(), str(path)))
+    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML
+        fix = "an experiment is a TOML file: --init writes one"
+        raise BadInput(f"cannot be read as an experiment: {error}", where=str(path), fix=fix) from error
+
+
+def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> BadInput:
+    """The first error as one of ours. A misspelt name comes first: it is why another is missing."""
+    first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
+    names = [str(part) for part in first["loc"]]
+    field, known = ".".join(names), _names_beside(kind, names)
+    if first["type"] == "extra_forbidden":
+        near = nearest(names[-1], known)
+        fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(known)}"
+        return BadInput("no such setting", where=where, field=field, fix=fix)
+    if first["type"] in ("missing", "too_short"):
+        return BadInput("is missing", where=where, field=field, fix=f"write {names[-1]} = ...")
+    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])
+
+
+def _names_beside(kind: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The settings that stand where a wrong one does: those of the whole, or of one of its tables."""
+    if len(path) > 1 and path[0] in kind.model_fields:
+        inner = kind.model_fields[path[0]].annotation
+        for one in (inner, *typing.get_args(inner)):
+            if isinstance(one, type) and issubclass(one, BaseModel):
+                return _names_beside(one, path[2:] if one is not inner else path[1:])
+    return list(kind.model_fields)
+
+
+# The folder
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[None]:
+    """Hold the folder of an experiment for the block: one process at a time works on it."""
+    refuse_link(folder)
+    if folder.exists() and not folder.is_dir():
+        raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
+    new = not (folder / EXPERIMENT).is_file()
+    others = sorted(one.name for one in folder.iterdir() if one.name not in _OWN) if folder.is_dir() and new else []
+    if others:
+        fix = "choose a new folder with -o"
+        raise BadInput(f"is no experiment: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder, folder / ".lock"):
+        yield
+
+
+def refuse_other(
+    folder: Path,
+    settings: ExperimentSettings,
+    content: Mapping[str, str],
+    may_change: Sequence[str],
+    grow: Sequence[str],
+) -> None:
+    """Refuse a folder that holds another experiment, with what differs.
+
+    `content` says what the settings stand for: signatures of data and plug-ins. Settings in `may_change` decide which
+    cells there are and what is made of them, not what a cell holds. Tables in `grow` may have more entries than before,
+    or fewer: those of the same name must be the same.
+    """
+    if not (folder / EXPERIMENT).is_file():
+        return
+    there, now = _read_toml(folder / EXPERIMENT), {**settings.model_dump(mode="json"), _CONTENT: dict(content)}
+    made = there.pop(_MADE, {})
+    changes = list(_changes(there, now, {*may_change, "plugins"}, {*grow, _CONTENT}))
+    if (version := made.get("otherwords")) != __version__:
+        changes.append(f"otherwords is {version} there, {__version__} now")
+    if changes:
+        fix = "choose another folder with -o, or delete it"
+        raise BadInput(f"contains another experiment: {'; '.join(changes[:4])}", where=str(folder), fix=fix)
+
+
+def write_settings(folder: Path, settings: ExperimentSettings, content: Mapping[str, str]) -> None:
+    """Write the resolved settings into the folder: from now on it holds this experiment."""
+    head = "# The experiment of this folder, with all settings: the same command continues it.\n"
+    made = {"otherwords": __version__, "directory": os.fspath(Path.cwd())}
+    tables: dict[str, Any] = {}
+    for name, value in settings.model_dump(mode="json").items():
+        nested = isinstance(value, Mapping) and value and all(isinstance(one, Mapping) for one in value.values())
+        tables |= {f"{name}.{json.dumps(key)}": one for key, one in value.items()} if nested else {name: value}
+    write_text(folder / EXPERIMENT, head + to_toml({**tables, _CONTENT: dict(content), _MADE: made}))
+
+
+def _changes(there: Mapping[str, Any], now: Mapping[str, Any], free: set[str], grow: set[str]) -> Iterator[str]:
+    """What differs between two settings, in words."""
+    for name in dict.fromkeys([*there, *now]):
+        one, other = there.get(name), now.get(name)
+        if name in free:
+            continue
+        if name in grow and isinstance(one, Mapping) and isinstance(other, Mapping):
+            start = "" if name == _CONTENT else f"{name}."
+            for key in sorted(one.keys() & other.keys()):
+                for change in _changes(_as_table(one[key]), _as_table(other[key]), free, set()):
+                    yield f"{start}{key}{'.' if isinstance(one[key], Mapping) else ''}{change}"
+        elif _plain(one) != _plain(other):
+            yield f"{name} is {_shown(one)} there, {_shown(other)} now"
+
+
+def _as_table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {"": value}
+
+
+def _plain(value: Any) -> Any:
+    """A value without what TOML leaves out."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items() if one is not None and one != {}} or None
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
+
+
+# Cells
+
+
+def read_cell(job: CellJob) -> dict[str, Any] | None:
+    """What a finished cell says of itself; None of one that is to be done, or done again because it is another's."""
+    path = Path(job.folder) / CELL
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        return None
+    return found if found.get("key") == job.key else None
+
+
+def clear_cell(job: CellJob) -> Path:
+    """The folder of a cell that is to be done: without what another experiment, or no experiment, left in it."""
+    place = Path(job.folder)
+    if (place / CELL).exists():
+        shutil.rmtree(place)
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def finish_cell(job: CellJob, about: Mapping[str, Any]) -> None:
+    """Mark a cell as finished."""
+    write_json(Path(job.folder) / CELL, {"key": job.key, "otherwords": __version__, **about})
+
+
+def run_cells(engine: Engine, function: Callable[[Job], Any], jobs: Sequence[Job], stage: str) -> list[dict[str, Any]]:
+    """Do all cells that are not finished, on the engine; give what each says of itself, in order."""
+    current().start(stage, len(jobs))
+    todo = [job for job in jobs if read_cell(job) is None]
+    current().advance(len(jobs) - len(todo))
+    for _ in map_jobs(engine, function, todo, _give_up):
+        current().advance(1)
+    current().done()
+    return [read_cell(job) or {} for job in jobs]
+
+
+def _give_up(job: CellJob, reason: str) -> Any:
+    raise WorkerLost(f"{reason}; the cell is {job.folder}")
+
+
+def prepare_engine(engine: Engine, folder: Path, named: Sequence[tuple[str, str]]) -> None:
+    """Let an engine that has to, such as Ray, find out whether workers see the folder and can make what is named."""
+    if prepare := getattr(engine, "prepare", None):
+        prepare(str(folder.absolute()), [], plugin_files(), list(named))
+
+
+def plugins_for(engine: Engine, settings: ExperimentSettings) -> tuple[str, ...]:
+    """The files of plug-ins that workers load: those of the settings, and others that this process has."""
+    loaded = [] if isinstance(engine, InProcess) else plugin_files()
+    return tuple(dict.fromkeys([*settings.plugins, *loaded]))

@@ -1,0 +1,414 @@
+"""The IE test as one command (Salvatore et al. 2023): data sets x models x rho x runs, resumable, on any engine.
+
+What the protocol leaves open is a setting: Alternative 2 of the paper is `votes`, Alternative 3 `search_inside`. All is
+checked before the first training, and a run that learnt nothing is marked, and stays.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..errors import BadInput
+from ..progress import Progress, reporting_to
+from ..registry import generators, load_plugins, trainers
+from ..running.engines import Engine, closing, make_engine
+from ..significance.ie_test import reachable, smallest_p
+from ..storage.files import digest
+from ..storage.tables import write as write_table
+from ..training.making import refuse_unready, refuse_untrainable
+from ..variants.resampling import refuse_no_share
+from .experiment import (
+    EXPERIMENT,
+    ExperimentSettings,
+    opened,
+    plugins_for,
+    prepare_engine,
+    read_cell,
+    read_settings,
+    refuse_other,
+    run_cells,
+    write_settings,
+)
+from .ie_cells import (
+    ScannedRho,
+    TrainingCell,
+    cells_table,
+    forget,
+    matched_table,
+    rho_name,
+    sample,
+    scanned,
+    search_cell,
+    searched_spec,
+    test_texts,
+    train_cell,
+    train_profile,
+)
+from .ie_data import IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
+
+if TYPE_CHECKING:
+    from .ie_results import IEResults
+
+#: Settings that decide which cells there are, and what is made of them; and tables that may have more entries.
+_MAY_CHANGE = ("rho", "runs", "alpha", "replicates", "margin", "judge", "baseline", "verdicts")
+_GROW = ("datasets", "models")
+#: What --quick sets: few values, small samples, two runs.
+QUICK = {"rho": [0.0, 0.5, 1.0], "runs": 2}
+QUICK_SIZES = {"train_size": 2000, "test_size": 1000}
+#: The values of a scan, as in the paper's Figure 3.
+SCAN = tuple(step / 100 for step in range(101))
+QUICK_SCAN = tuple(step / 10 for step in range(11))
+#: Trainers that are cheap enough for a scan, the paper's baseline first.
+CHEAP = ("boosted", "bag_of_words", "ngrams")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def template() -> str:
+    """The commented settings that `--init` writes; they work as they are, on the bundled problems."""
+    return (files(__package__) / "ie_test.toml").read_text(encoding="utf-8")
+
+
+class IEModel(BaseModel):
+    """A model of the experiment: its trainer, whose options may stand beside it, and a search for them.
+
+    `search` is the number of trials, once per data set, or with `search_inside` in every sample; `space` says where.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    trainer: str
+    search: int = Field(0, ge=0)
+    search_inside: bool = False
+    space: str = "ie-paper"
+
+    @property
+    def spec(self) -> str:
+        """The trainer with its options."""
+        return trainers.respell(self.trainer, **(self.model_extra or {}))
+
+
+class IESettings(ExperimentSettings):
+    """What to try: see the template that `--init` writes."""
+
+    datasets: dict[str, IEData] = Field(min_length=1)
+    models: dict[str, IEModel] = Field(min_length=1)
+    generator: str = "wordnet-ie"
+    rho: list[float] = Field([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0], min_length=1)
+    runs: int = Field(5, ge=1)
+    alpha: float = Field(0.05, gt=0, lt=1)
+    replicates: int = Field(1000, ge=1)
+    margin: float = Field(0.01, gt=0, lt=1)
+    votes: int = Field(1, ge=1)
+    judge: int = Field(400, ge=0)
+    baseline: str = ""
+
+    @field_validator("rho", mode="after")
+    @classmethod
+    def _shares(cls, value: list[float]) -> list[float]:
+        return sorted({refuse_no_share(one) for one in value})
+
+    def generator_of(self, dataset: str) -> str:
+        """The transformation of a data set."""
+        return self.datasets[dataset].generator or self.generator
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How many trainings there are, how many are done, and how long the rest takes, in seconds, as the others went."""
+
+    trainings: int
+    done: int
+    seconds: float
+    by_model: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class IEOutcome:
+    """What came out: the results, or of a dry run the estimate, or of a scan the proposals; and counts of rows."""
+
+    folder: Path
+    settings: IESettings
+    data: dict[str, Prepared]
+    estimate: Estimate
+    results: "IEResults | None" = None
+    scans: tuple[ScannedRho, ...] = ()
+
+
+def run_ie_test(
+    source: str | Path | Mapping[str, Any] | None = None,
+    *,
+    out: str | Path,
+    engine: Engine | str = "in-process",
+    quick: bool = False,
+    dry_run: bool = False,
+    scan: bool = False,
+    **overrides: Any,
+) -> IEOutcome:
+    """Run the IE test into a folder. Finished cells are never repeated; another experiment in the folder is refused.
+
+    `source` is a TOML file, a mapping, or None: the experiment that the folder holds, else the bundled one. With
+    `quick`, few and small trainings. With `dry_run`, one training per model, and an estimate of the rest. With `scan`,
+    the baseline over 101 values of rho, and those it proposes.
+    """
+    folder = Path(out)
+    settings = read_ie_settings(source, folder, quick, **overrides)
+    load_plugins(settings.plugins)
+    chosen = make_engine(engine) if isinstance(engine, str) else engine
+    experiment = _Experiment(settings, folder, chosen, quick)
+    experiment.refuse_wrong_names()
+    forget()
+    with opened(folder), closing(chosen):
+        experiment.prepare()
+        if scan:
+            return experiment.scan()
+        return experiment.estimate() if dry_run else experiment.run()
+
+
+def read_ie_settings(
+    source: str | Path | Mapping[str, Any] | None, folder: Path, quick: bool = False, **overrides: Any
+) -> IESettings:
+    """The settings of an experiment: of a file, a mapping, its folder, or the bundled ones."""
+    if source is None and (folder / EXPERIMENT).is_file():
+        source = folder
+    if source is None:
+        source = tomllib.loads(template())
+    settings = read_settings(IESettings, source, **{**(QUICK if quick else {}), **overrides})
+    return _smaller(settings) if quick else settings
+
+
+def _smaller(settings: IESettings) -> IESettings:
+    """The same with small samples and without searches."""
+    for data in settings.datasets.values():
+        for name, most in QUICK_SIZES.items():
+            setattr(data, name, min(getattr(data, name) or most, most))
+    for model in settings.models.values():
+        model.search = 0
+    return settings
+
+
+class _Experiment:
+    """An experiment on its way: checked, prepared, then trained cell by cell."""
+
+    def __init__(self, settings: IESettings, folder: Path, engine: Engine, quick: bool):
+        self.settings, self.folder, self.engine, self.quick = settings, folder, engine, quick
+        self.data: dict[str, Prepared] = {}
+        self.specs = {name: model.spec for name, model in settings.models.items()}
+
+    # Before any training
+
+    def refuse_wrong_names(self) -> None:
+        """Refuse names that no folder can have, and whatever cannot be made or is not here."""
+        settings = self.settings
+        for kind in _GROW:
+            for name in getattr(settings, kind):
+                if not _NAME.fullmatch(name) or len(name) > 80:
+                    fix = "use letters, digits, and - _ . between them"
+                    raise BadInput(f"found {name!r}", field=kind, fix=fix)
+        if settings.baseline and settings.baseline not in settings.models:
+            fix = f"name one of {', '.join(settings.models)}"
+            raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
+        remote = hasattr(self.engine, "prepare")  # the machines that train may have what this one lacks
+        for spec in self.specs.values():
+            bound = trainers.make(spec)
+            if not remote:
+                refuse_unready(bound)
+        for name, data in settings.datasets.items():
+            generators.make(settings.generator_of(name))
+            self._refuse_wrong_data(name, data)
+
+    def _refuse_wrong_data(self, name: str, data: IEData) -> None:
+        where = f"datasets.{name}"
+        if isinstance(data.valid, float) and not 0 <= data.valid < 1:
+            fix = "give a share below 1 (0: no validation), or a data set"
+            raise BadInput(f"found {data.valid:g}", where=where, field="valid", fix=fix)
+        for part, file in data.verdicts.items():
+            if part not in ("train", "test"):
+                raise BadInput(f"found {part!r}", where=where, field="verdicts", fix="name train or test")
+            if not Path(file).is_file():
+                raise BadInput("no such file", where=file, field="verdicts", fix="name a table with id and verdict")
+
+    def prepare(self) -> None:
+        """Prepare all data, and refuse what could not be tested; then the folder is this experiment's."""
+        settings = self.settings
+        content = {f"the data of {name}": data.signature() for name, data in settings.datasets.items()}
+        content |= {
+            f"the generator of {name}": generators.make(settings.generator_of(name)).signature
+            for name in settings.datasets
+        }
+        content |= {f"the trainer of {name}": trainers.make(spec).signature for name, spec in self.specs.items()}
+        refuse_other(self.folder, settings, content, _MAY_CHANGE, _GROW)
+        for name, data in settings.datasets.items():
+            place = self.folder / "data" / name
+            phi, warn = settings.generator_of(name), not self.quick
+            self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
+            self._refuse_untestable(name)
+        write_settings(self.folder, settings, content)
+        self._draw_for_judges()
+
+    def _refuse_untestable(self, name: str) -> None:
+        """Refuse a transformation that changes nothing, a test set too small for alpha, rows that teach nothing."""
+        settings, data = self.settings, self.data[name]
+        where = f"datasets.{name}"
+        for part in ("train", "test"):
+            if not data.changed[part]:
+                what = settings.generator_of(name)
+                fix = "choose a generator that rewords these texts (otherwords vary shows what one does)"
+                raise BadInput(f"{what} changes none of {data.rows[part]:,} rows of {part}", where=where, fix=fix)
+        rows, changed = data.rows["test"], data.changed["test"]
+        if not reachable(rows, settings.alpha, settings.runs, changed, settings.replicates):
+            least = smallest_p(rows, changed, settings.replicates)
+            found = (
+                f"the test set is too small: {rows:,} rows, of which {changed:,} change, give at best p = {least:.2g}"
+            )
+            level = settings.alpha / settings.runs
+            fix = f"give more rows, more replicates, fewer runs or a larger alpha: p must be below {level:.2g}"
+            raise BadInput(found, where=where, field="test", fix=fix)
+        for model in settings.models:
+            job = self._cell(name, model, 0.0, 1)
+            refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
+
+    def _draw_for_judges(self) -> None:
+        for name in self.settings.datasets:
+            draw_for_judges(self.folder, name, self.data[name].task, self.settings.judge, self.settings.seed)
+
+    # Cells
+
+    def _cell(self, dataset: str, model: str, rho: float, run: int) -> TrainingCell:
+        settings, place = self.settings, self.folder.absolute()
+        chosen, spec = settings.models[model], self.specs[model]
+        inside = chosen.search if chosen.search_inside else 0
+        if chosen.search and not chosen.search_inside:
+            spec = searched_spec(self._search_folder(dataset, model)) or spec
+        space = chosen.space if inside else ""
+        about = [self.data[dataset].key, trainers.make(spec).signature, rho, run, settings.seed, settings.votes]
+        return TrainingCell(
+            folder=str(place / "cells" / dataset / model / f"rho-{rho_name(rho)}" / f"run-{run}"),
+            key=digest(about, inside, space)[:16],
+            data=str(place / "data" / dataset),
+            dataset=dataset,
+            model=model,
+            trainer=spec,
+            rho=rho,
+            run=run,
+            seed=settings.seed,
+            votes=settings.votes,
+            budget=inside,
+            space=space,
+            plugins=plugins_for(self.engine, settings),
+        )
+
+    def _cells(self, models: Sequence[str] = (), rho: Sequence[float] = ()) -> list[TrainingCell]:
+        """All cells, or those of some models and values of rho."""
+        settings = self.settings
+        return [
+            self._cell(dataset, model, one, run)
+            for dataset in settings.datasets
+            for model in models or settings.models
+            for one in rho or settings.rho
+            for run in range(1, settings.runs + 1)
+        ]
+
+    def _searches(self) -> list[TrainingCell]:
+        """The searches that are done once per model and data set."""
+        chosen = {name: one for name, one in self.settings.models.items() if one.search and not one.search_inside}
+        return [self._search(dataset, *one) for dataset in self.settings.datasets for one in chosen.items()]
+
+    def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
+        spec, budget, space = self.specs[model], chosen.search, chosen.space
+        key = digest(self.data[dataset].key, trainers.make(spec).signature, budget, space, self.settings.seed)[:16]
+        cell = replace(self._cell(dataset, model, 0.0, 0), folder=str(self._search_folder(dataset, model)), key=key)
+        return replace(cell, trainer=spec, budget=budget, space=space)
+
+    def _search_folder(self, dataset: str, model: str) -> Path:
+        return self.folder.absolute() / "search" / dataset / model
+
+    def _train(self, cells: Sequence[TrainingCell], stage: str = "trainings") -> list[dict[str, Any]]:
+        named = [("trainers", spec) for spec in self.specs.values()]
+        prepare_engine(self.engine, self.folder, named)
+        return run_cells(self.engine, train_cell, cells, stage)
+
+    def run(self) -> IEOutcome:
+        """Train all that is not trained, and make the results."""
+        if searches := self._searches():
+            prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
+            run_cells(self.engine, search_cell, searches, "searches")
+        cells = self._cells()
+        found = self._train(cells)
+        with reporting_to(Progress()):
+            made = self._analyse(cells, found)
+        return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), made)
+
+    def _analyse(self, cells: Sequence[TrainingCell], found: Sequence[Mapping[str, Any]]) -> "IEResults":
+        """Make all tests, tables and figures, and write them to `results/`."""
+        from .ie_figures import write
+        from .ie_results import ResultSettings, results
+
+        settings, data = self.settings, self.data
+        files = {name: one.verdicts for name, one in settings.datasets.items()}
+        judged = {name: read_judged(self.folder, name, files[name], one.task) for name, one in data.items()}
+        places = {name: self.folder / "data" / name for name in data}
+        known = ResultSettings(
+            alpha=settings.alpha,
+            replicates=settings.replicates,
+            margin=settings.margin,
+            seed=settings.seed,
+            baseline=settings.baseline,
+            sound={name: verdict_counts(one) for name, one in judged.items()},
+            judged={name: one for name, one in judged.items() if one is not None},
+            texts={name: test_texts(places[name], one.task) for name, one in data.items()},
+            profiles={name: train_profile(places[name], one.task) for name, one in data.items()},
+        )
+        made = results(cells_table(found), matched_table(cells), known)
+        write(made, self.folder / "results")
+        return made
+
+    def estimate(self) -> IEOutcome:
+        """Do the first training of each model that has none, which is kept, and estimate the time of the others."""
+        cells = self._cells()
+        first = [next(cell for cell in cells if cell.model == model) for model in self.settings.models]
+        known = {cell.model for cell in cells if read_cell(cell)}
+        self._train([cell for cell in first if cell.model not in known], "first ones")
+        return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells))
+
+    def _estimated(self, cells: Sequence[TrainingCell]) -> Estimate:
+        """A cell takes as long as those of its model did, by the rows that they learn from and answer."""
+        found = [(cell, read_cell(cell)) for cell in cells]
+        rows = {name: sum(one.rows.values()) for name, one in self.data.items()}
+        rates: dict[str, list[float]] = {}
+        for cell, one in found:
+            if one:
+                rates.setdefault(cell.model, []).append(one["seconds"] / rows[cell.dataset])
+        left: dict[str, float] = dict.fromkeys(self.settings.models, 0.0)
+        for cell, one in found:
+            if not one and (known := rates.get(cell.model)):
+                left[cell.model] += sum(known) / len(known) * rows[cell.dataset]
+        workers = max(1, getattr(self.engine, "count", 1))
+        done = sum(self.settings.votes for _, one in found if one)
+        return Estimate(len(cells) * self.settings.votes, done, sum(left.values()) / workers, left)
+
+    def scan(self) -> IEOutcome:
+        """Train the baseline over the values of a scan, and propose values of rho for each data set."""
+        baseline = self._baseline()
+        cells = self._cells([baseline], QUICK_SCAN if self.quick else SCAN)
+        self._train(cells, "scan")
+        alpha, names = self.settings.alpha, self.settings.datasets
+        scans = tuple(scanned([cell for cell in cells if cell.dataset == name], alpha) for name in names)
+        whole = pl.concat([one.table.select(pl.lit(one.dataset).alias("dataset"), pl.all()) for one in scans])
+        write_table([whole], self.folder / "results" / "scan.csv")
+        return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), scans=scans)
+
+    def _baseline(self) -> str:
+        settings = self.settings
+        plain = {name: trainers.make(spec).plugin.name for name, spec in self.specs.items()}
+        cheap = [name for kind in CHEAP for name, one in plain.items() if one == kind]
+        if not (chosen := settings.baseline or next(iter(cheap), "")):
+            fix = f"add a model with the trainer {', '.join(CHEAP)}, or name one: baseline = ..."
+            raise BadInput("no model is cheap enough for a scan", field="baseline", fix=fix)
+        return chosen

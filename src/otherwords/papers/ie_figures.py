@@ -1,0 +1,402 @@
+"""The figures and tables of the IE test's paper for any experiment: as data, pictures and text, in files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ..report.plot import Curve, Panel, bar_chart, line_chart
+from ..scoring.layout import p_value
+from ..storage import tables
+from ..storage.files import write_text
+from ..storage.specs import split_signature
+from .ie_results import JUDGED, IEResults
+from .ie_samples import RUN
+
+#: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
+_TOP, _EXAMPLES = 20, 4
+#: Settings up to which the summary has a line for each.
+_LINES = 60
+#: What differs from machine to machine: kept apart, so that the same experiment gives the same files.
+TIMINGS = ("seconds",)
+
+
+class Exhibit(NamedTuple):
+    """A figure or table: the name of its files, what it is in the paper, its title, its data, and its picture.
+
+    `shown` is the part that the page shows as text, where that is not all of the data.
+    """
+
+    name: str
+    paper: str
+    title: str
+    frame: pl.DataFrame
+    svg: str = ""
+    shown: pl.DataFrame | None = None
+
+
+class Absent(NamedTuple):
+    """A figure or table of the paper that this experiment cannot have, and why."""
+
+    paper: str
+    why: str
+
+
+def exhibits(found: IEResults) -> list[Exhibit | Absent]:
+    """Every figure and table of the paper, in its order: what the experiment gives, or why it gives none."""
+    makers: Sequence[Callable[[IEResults], Iterable[Exhibit | Absent]]] = (
+        _figure_3, _figures_4_and_5, _figures_6_and_7, _figure_8, _tables_1_and_16, _table_2, _tables_3_to_6,
+        _tables_7_to_12, _tables_13_to_15, _tables_17_and_18,
+    )  # fmt: skip
+    return [one for make in makers for one in make(found)]
+
+
+# The figures
+
+
+def _figure_3(found: IEResults) -> Iterable[Exhibit]:
+    """The smallest p-value of each setting, of the baseline alone where one is named."""
+    some, settings = found.decisions, found.settings
+    if settings.baseline in set(some["model"]):
+        some = some.filter(pl.col("model") == settings.baseline)
+    frame = some.select("dataset", "model", "rho", "runs", "smallest_p", "threshold", "rejected")
+    panels = [Panel(name, _curves(part, "model", "smallest_p")) for name, part in _parts(frame)]
+    limit = (frame["threshold"].to_list()[0], f"rejected below {_level(found)}")
+    title = "Smallest p-value of the runs, by the share of transformed training items"
+    yield Exhibit("figure-3", "Figure 3", title, frame, line_chart(title, panels, _RHO, "smallest p", limit, 0.0))
+
+
+def _figures_4_and_5(found: IEResults) -> Iterable[Exhibit]:
+    """Accuracies on the test set in both wordings, a panel per model; a figure per data set."""
+    columns = ("accuracy_before", "accuracy_before_std", "accuracy_after", "accuracy_after_std")
+    for dataset, part in _parts(found.decisions):
+        frame = part.select("dataset", "model", "rho", *columns)
+        panels = [
+            Panel(model, [_curve(name, rows, column) for name, column in _SIDES.items()])
+            for model, rows in _parts(frame, "model")
+        ]
+        title = f"{dataset}: accuracy on the original and on the transformed test set"
+        name = _file("figure-4", dataset)
+        yield Exhibit(name, "Figures 4 and 5", title, frame, line_chart(title, panels, _RHO, "accuracy"))
+
+
+def _figures_6_and_7(found: IEResults) -> Iterable[Exhibit]:
+    """Test statistics, and accuracies on the originals: a panel per data set, a curve per model."""
+    for number, column, what in ((6, "t", "t"), (7, "accuracy_before", "accuracy")):
+        frame = found.decisions.select("dataset", "model", "rho", column, f"{column}_std")
+        panels = [Panel(name, _curves(part, "model", column)) for name, part in _parts(frame)]
+        title = "Test statistic of all models" if number == 6 else "Accuracy of all models on the original test set"
+        yield Exhibit(f"figure-{number}", f"Figure {number}", title, frame, line_chart(title, panels, _RHO, what))
+
+
+def _figure_8(found: IEResults) -> Iterable[Exhibit | Absent]:
+    for dataset, profile in found.settings.profiles.items():
+        rows = [one.__dict__ for one in profile.whole.substitutions]
+        frame = pl.DataFrame(rows, schema=["before", "after", "count", "share"])
+        title = f"{dataset}: the most frequent substitutions in the training data"
+        bars = [(f"{one['before']} → {one['after']}", one["share"]) for one in rows[:_TOP]]
+        svg = bar_chart(title, bars, "share of all substitutions")
+        yield Exhibit(_file("figure-8", dataset), "Figure 8", title, frame, svg, frame.head(_TOP))
+    if not found.settings.profiles:
+        yield Absent("Figure 8", "no profile of the transformation was given")
+
+
+_RHO = "share of transformed training items (rho)"
+_SIDES = {"original": "accuracy_before", "transformed": "accuracy_after"}
+
+
+def _parts(frame: pl.DataFrame, by: str = "dataset") -> list[tuple[str, pl.DataFrame]]:
+    return [(part[by][0], part) for part in frame.partition_by(by, maintain_order=True)]
+
+
+def _curves(frame: pl.DataFrame, by: str, column: str) -> list[Curve]:
+    return [_curve(name, part, column) for name, part in _parts(frame, by)]
+
+
+def _curve(name: str, frame: pl.DataFrame, column: str) -> Curve:
+    bar = pl.col(f"{column}_std") if f"{column}_std" in frame.columns else pl.lit(0.0)
+    return Curve(name, frame.sort("rho").select("rho", column, bar.alias("bar")).rows())
+
+
+def _file(name: str, of: str) -> str:
+    return f"{name}-{re.sub(r'[^A-Za-z0-9._-]+', '_', of)}"
+
+
+# The tables
+
+
+def _tables_1_and_16(found: IEResults) -> Iterable[Exhibit]:
+    for number, part in ((1, "train"), (16, "test")):
+        frame = found.sound.filter(pl.col("part") == part).drop("part")
+        title = f"Sound rewordings in the {part}ing set" if part == "train" else "Sound rewordings in the test set"
+        yield Exhibit(f"table-{number}", f"Table {number}", title, frame)
+
+
+def _table_2(found: IEResults) -> Iterable[Exhibit]:
+    title = "Models by signal-to-noise ratio: mean over deviation of their accuracies on the original test set"
+    yield Exhibit("table-2", "Table 2", title, found.snr)
+
+
+def _tables_3_to_6(found: IEResults) -> Iterable[Exhibit | Absent]:
+    """Pairs that were judged, sound ones and others."""
+    judged = {name: frame.filter(pl.col("sound").is_not_null()) for name, frame in found.settings.judged.items()}
+    for dataset, frame in judged.items():
+        for number, sound, kind in ((3, True, "sound"), (4, False, "unsound")):
+            some = frame.filter(pl.col("sound") == sound)
+            if some.height:
+                papers = "Tables 3 and 5" if sound else "Tables 4 and 6"
+                title, name = f"{dataset}: {kind} transformations", _file(f"table-{number}", dataset)
+                yield Exhibit(name, papers, title, some.drop("sound"), "", some.drop("sound").head(_EXAMPLES))
+    if not any(frame.height for frame in judged.values()):
+        yield Absent("Tables 3 to 6", "no pair was judged sound or unsound")
+
+
+def _tables_7_to_12(found: IEResults) -> Iterable[Exhibit | Absent]:
+    """The options that each model was trained with, by data set; with the space they were searched in, if any."""
+    if "trainer" not in found.runs.columns:
+        yield Absent("Tables 7 to 12", "the cells do not tell how their models were trained")
+        return
+    for model, part in _parts(found.runs.sort(RUN), "model"):
+        frame = _hyperparameters(part, found.settings.spaces.get(model, {}))
+        searched = "found by search" if model in found.settings.spaces else "as given: there was no search"
+        yield Exhibit(_file("table-7", model), "Tables 7 to 12", f"Hyperparameters of {model}, {searched}", frame)
+
+
+def _hyperparameters(runs: pl.DataFrame, space: Any) -> pl.DataFrame:
+    """A row per option; several values of a data set, from searches inside samples, are listed by frequency."""
+    values: dict[str, dict[str, list[str]]] = {}
+    for dataset, part in _parts(runs):
+        for signature in part["trainer"]:
+            name, options = split_signature(signature)
+            for option, value in {"trainer": name, **options}.items():
+                values.setdefault(option, {}).setdefault(dataset, []).append(str(value))
+    names = [name for name, _ in _parts(runs)]
+    rows = [
+        {"option": option, "space": space.get(option, ""), **{one: _counted(by.get(one, [""])) for one in names}}
+        for option, by in values.items()
+    ]
+    return pl.DataFrame(rows) if space else pl.DataFrame(rows).drop("space")
+
+
+def _counted(values: list[str]) -> str:
+    """One value, or each with the number of runs that have it; nothing where a trainer lacks the option.
+
+    >>> _counted(["5", "5"]), _counted(["5", "3", "5"])
+    ('5', '5 (x2), 3 (x1)')
+    """
+    counts = Counter(values).most_common()
+    return values[0] if len(counts) == 1 else ", ".join(f"{value} (x{times})" for value, times in counts)
+
+
+def _tables_13_to_15(found: IEResults) -> Iterable[Exhibit | Absent]:
+    """Lengths by label, and words that betray a label, before and after."""
+    artifacts = []
+    for dataset, profile in found.settings.profiles.items():
+        whole = profile.whole
+        frame = pl.DataFrame([one.__dict__ for one in whole.lengths])
+        mean = "" if whole.words_changed is None else f", {whole.words_changed:.2f} words each"
+        title = f"{dataset}: length in words; {100 * whole.share_changed:.1f} % of the training problems change{mean}"
+        yield Exhibit(_file("table-13", dataset), "Tables 13 and 14", title, frame)
+        artifacts += [{"dataset": dataset, **one.__dict__} for one in whole.artifacts]
+    if found.settings.profiles:
+        words = dict.fromkeys(("dataset", "corpus", "label", "word"), pl.String)
+        frame = pl.DataFrame(artifacts, schema={**words, "before": pl.Float64, "after": pl.Float64})
+        title = "Words that betray a label (Gururangan et al. 2018): share of its problems, where it changed"
+        moved = frame.filter(pl.col("before") != pl.col("after"))
+        yield Exhibit("table-15", "Table 15", title, frame, "", moved)
+    else:
+        yield Absent("Tables 13 to 15", "no profile of the transformation was given")
+
+
+def _tables_17_and_18(found: IEResults) -> Iterable[Exhibit | Absent]:
+    """How the labels of hard cases are distributed, and the cases themselves."""
+    title = "Hard cases: right in the original, wrong after, for all models at some rho (run 1)"
+    yield Exhibit("hard-cases", "Appendix C", title, found.hard_labels)
+    for dataset, frame in _parts(found.hard):
+        title = f"{dataset}: hard cases, those that fool most settings first"
+        ordered = frame.sort("settings", "id", descending=[True, False])
+        shown = ordered.group_by("gold", maintain_order=True).head(_EXAMPLES // 2)
+        yield Exhibit(_file("table-17", dataset), "Tables 17 and 18", title, ordered, "", shown)
+    if not found.hard.height:
+        yield Absent("Tables 17 and 18", "no item fooled all models")
+
+
+# As text
+
+
+def text(found: IEResults) -> str:
+    """What a person reads at the end: a line per setting, then the ranking, hard cases, and what the words mean."""
+    several = found.decisions.height > _LINES
+    rows = _by_model(found) if several else _by_setting(found)
+    return "\n".join([*_aligned(rows), "", *_notes(found)])
+
+
+def _by_setting(found: IEResults) -> list[list[str]]:
+    head = ["data set", "model", "rho", "accuracy", "after", "drop", "flips", "by unsound", "smallest p", "decision"]
+    rows = [
+        [
+            *(one["dataset"], one["model"], f"{one['rho']:g}"),
+            *(_percent(one[name]) for name in ("accuracy_before", "accuracy_after", "drop", _flips(found))),
+            _percent(one["unsound_drop"]),
+            p_value(one["smallest_p"]),
+            _decision(one),
+        ]
+        for one in found.decisions.iter_rows(named=True)
+    ]
+    return [head, *rows]
+
+
+def _by_model(found: IEResults) -> list[list[str]]:
+    head = ["data set", "model", "values of rho", "rejected", "equivalent", "accuracy", "after", "flips", "by unsound"]
+    means = ("accuracy_before", "accuracy_after", _flips(found), "unsound_drop")
+    counts = {"settings": pl.len(), "rejected": pl.col("rejected").sum(), "equivalent": pl.col("equivalent").sum()}
+    table = found.decisions.group_by("dataset", "model", maintain_order=True).agg(pl.col(means).mean(), **counts)
+    rows = [
+        [*(str(one[name]) for name in ("dataset", "model", *counts)), *(_percent(one[name]) for name in means)]
+        for one in table.iter_rows(named=True)
+    ]
+    return [head, *rows]
+
+
+def _flips(found: IEResults) -> str:
+    return "label_flips" if "label_flips" in found.decisions.columns else "flips"
+
+
+def _decision(one: dict[str, Any]) -> str:
+    """The decision in words; rejected and equivalent at once: a difference, though not one that matters."""
+    if not one["reachable"]:
+        decision = "too few changed items to reject"
+    elif one["rejected"]:
+        decision = "not invariant" + (", within the margin" if one["equivalent"] else "")
+    else:
+        decision = "equivalent" if one["equivalent"] else "not rejected"
+    return decision + (f" ({one['collapsed']} of {one['runs']} runs collapsed)" if one["collapsed"] else "")
+
+
+def _notes(found: IEResults) -> list[str]:
+    settings, decisions = found.settings, found.decisions
+    rejected, overall = int(decisions["rejected"].sum()), int(decisions["rejected_overall"].sum())
+    lines = [
+        (
+            f"decision: {rejected} of {decisions.height} settings reject equal accuracy: a run has p < {_level(found)} "
+            f"({settings.null} null, Bonferroni). Over all settings together (Holm): {overall}."
+        ),
+        f"equivalent: accuracies within {100 * settings.margin:g} points in every run (TOST, p < {settings.alpha:g}).",
+        (
+            "accuracy, after: % right on the test set as it is, transformed, means over runs; drop: the difference. "
+            "flips: % of answers that change, which the test does not see where they cancel."
+        ),
+        _unsound_note(found),
+    ]
+    if marked := int((found.runs["collapsed"] != "").sum()):
+        lines.append(f"collapsed: {marked} of {found.runs.height} runs have one answer, or are at chance; they count.")
+    return [*lines, *_rankings(found), settings.signature]
+
+
+def _level(found: IEResults) -> str:
+    return " or ".join(f"{one:.3g}" for one in found.decisions["threshold"].unique().sort())
+
+
+def _unsound_note(found: IEResults) -> str:
+    explained = int(found.decisions["explained"].sum())
+    parts = []
+    for one in found.sound.filter(pl.col("part") == "test").iter_rows(named=True):
+        source = f"{one['judged']} pairs judged" if one["source"] == JUDGED else one["source"]
+        ends = f"{100 * one['wilson_low']:.1f}–{100 * one['wilson_high']:.1f}"
+        parts.append(f"{one['dataset']} {100 * one['sound']:.1f} % sound [{ends}] ({source})")
+    return (
+        "by unsound: the drop that unsound rewordings alone would explain; "
+        f"{explained} of {found.decisions.height} drops are not larger. {'; '.join(parts)}."
+    )
+
+
+def _rankings(found: IEResults) -> list[str]:
+    best = found.snr.unique(["rank"], keep="first", maintain_order=True).sort("rank")
+    ratios = ", ".join(
+        f"{name} {'undefined (constant)' if ratio is None else f'{ratio:.1f}'}"
+        for name, ratio in best.select("model", "average").rows()
+    )
+    hard = found.hard_labels.unique(["dataset"], keep="first", maintain_order=True)
+    cases = "; ".join(
+        f"{one['dataset']} {one['items']} ({100 * one['share_of_test']:.1f} %)" for one in hard.iter_rows(named=True)
+    )
+    return [f"signal-to-noise ratio: {ratios}.", f"hard cases, which fool every model at some rho: {cases}."]
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:.1f}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns under each other: names to the left, numbers to the right, the last one as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if at < 2 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row[:-1], widths, strict=False))
+        ]
+        lines.append("  ".join([*cells, row[-1]]))
+    return lines
+
+
+# As files
+
+
+def write(found: IEResults, folder: Path) -> list[Path]:
+    """Write all tables as CSV, figures also as SVG, and `results.md`; the seconds of each run go to `timings.csv`.
+
+    Apart from that file, the same answers and settings give the same bytes.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = exhibits(found)
+    timings = [name for name in TIMINGS if name in found.runs.columns]
+    frames = {"runs": found.runs.drop(timings), "decisions": found.decisions}
+    frames |= {one.name: one.frame for one in shown if isinstance(one, Exhibit)}
+    if timings:
+        frames["timings"] = found.runs.select(*RUN, *timings)
+    written = []
+    for name, frame in frames.items():
+        written.append(folder / f"{name}.csv")
+        tables.write([frame], written[-1])
+    for one in shown:
+        if isinstance(one, Exhibit) and one.svg:
+            written.append(folder / f"{one.name}.svg")
+            write_text(written[-1], one.svg)
+    for name, content in {"results.txt": text(found) + "\n", "results.md": page(found, shown)}.items():
+        written.append(folder / name)
+        write_text(written[-1], content)
+    return written
+
+
+def page(found: IEResults, shown: Sequence[Exhibit | Absent]) -> str:
+    """All results as one page of Markdown: the summary, then every figure and table, and those that there are not."""
+    parts = ["# IE test: results", "", "```text", text(found), "```", ""]
+    for one in shown:
+        if isinstance(one, Absent):
+            parts += [f"## {one.paper}", "", f"Not here: {one.why}.", ""]
+            continue
+        frame = one.frame if one.shown is None else one.shown
+        part = "" if frame.height == one.frame.height else f" ({frame.height} of {one.frame.height} rows)"
+        parts += [f"## {one.title}", "", f"{one.paper} of the paper; data: [{one.name}.csv]({one.name}.csv){part}", ""]
+        parts += [f"![{one.title}]({one.name}.svg)", ""] if one.svg else []
+        parts += [*_markdown(frame), ""]
+    return "\n".join(parts)
+
+
+def _markdown(frame: pl.DataFrame) -> list[str]:
+    rows = [["" if value is None else _cell(value) for value in row] for row in frame.rows()]
+    lines = [frame.columns, ["---"] * frame.width, *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _cell(value: Any) -> str:
+    """A value in a table of Markdown: numbers to four digits, text on one line."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return " ".join(str(value).replace("|", "\\|").split())
