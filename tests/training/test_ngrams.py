@@ -47,7 +47,7 @@ def ngram_buckets(words: list[str], n: int, buckets: int) -> list[int]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(ODD, min_size=1, max_size=4), st.integers(1, 5), st.sampled_from(["spaces", "words"]))
 def test_features_are_those_of_the_plain_rule(lines, n, tokens):
     space = FeatureSpace.of(lines[:2], n, 1000, tokens)
@@ -96,7 +96,7 @@ def test_with_one_row_at_a_time_the_weights_are_those_of_fasttexts_update(tmp_pa
 
 
 def test_batches_of_rows_learn_what_single_rows_learn(tmp_path):
-    data = toy(600)
+    data = toy(300)
     accuracy = [
         fit(Ngrams(batch=batch, learning_rate=1.0, epochs=10, size=20), data, tmp_path / str(batch))["valid_accuracy"]
         for batch in (1, 16)
@@ -116,7 +116,7 @@ def test_the_folder_answers(tmp_path, name):
     assert np.mean(right) == figures["valid_accuracy"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(ODD, ODD), min_size=1, max_size=8))
 def test_no_answer_depends_on_its_company(tmp_path_factory, pairs):
     folder = tmp_path_factory.getbasetemp() / "company"

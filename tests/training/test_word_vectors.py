@@ -25,7 +25,7 @@ from otherwords.training.recipe import read_recipe
 from otherwords.training.word_vectors import BiLSTM, BowMLP, WordVectors, read_vectors
 
 BOW = BowMLP(size=16, hidden=16, epochs=4, min_count=1, batch=8, learning_rate=0.02)
-LSTM = BiLSTM(size=16, hidden=16, epochs=12, min_count=1, batch=8, learning_rate=0.01, units=8, layers=1)
+LSTM = BiLSTM(size=16, hidden=16, epochs=6, min_count=1, batch=16, learning_rate=0.03, units=8, layers=1)
 BOTH = pytest.mark.parametrize("options", [BOW, LSTM], ids=["bow_mlp", "bilstm"])
 FILES = ("network.safetensors", "vocabulary.json")
 WORDS = ["dog", "runs", "the", "a", "?", "木", "\ud83d", "unknown"]
@@ -58,7 +58,7 @@ def test_it_learns_and_its_folder_answers(options, name, folders):
 
 
 @BOTH
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(pairs=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=9))
 def test_no_answer_depends_on_its_company(options, folders, pairs):
     model = models.make(f"word_vectors({json.dumps(str(folders[options.name]))}, device=cpu)".replace("(", "(path=", 1))
@@ -102,9 +102,7 @@ MOOD = Task("mood", ("text",), ("a", "b", "c", "d"))
 STORY = {"hyp1": ("It rained .", "Dry .", "Roof", "None"), "hyp2": ("It rained .", "Dry .", "None", "Roof")}
 UPDATES = {"strengthener": ("", "He runs .", "It is fast ."), "weakener": ("", "He runs .", "It is slow .")}
 TASKS_TO_LEARN: dict[str, Any] = {
-    "d-nli": (TASKS["d-nli"], (), UPDATES),
     "update only": (TASKS["d-nli"], ("update",), {label: texts[2:] for label, texts in UPDATES.items()}),
-    "a-nli": (TASKS["a-nli"], (), STORY),
     "options only": (TASKS["a-nli"], ("hyp1", "hyp2"), {label: texts[2:] for label, texts in STORY.items()}),
     "one field, four labels": (MOOD, (), {label: (f"word{label}",) for label in "abcd"}),
 }
@@ -112,11 +110,11 @@ TASKS_TO_LEARN: dict[str, Any] = {
 
 @BOTH
 @pytest.mark.parametrize("name", TASKS_TO_LEARN)
-def test_every_task_and_partial_input(options, name, tmp_path):
+def test_partial_input_and_any_label_set(options, name, tmp_path):
     task, fields, examples = TASKS_TO_LEARN[name]
     rows = [TrainingRow(texts, label) for _ in range(10) for label, texts in examples.items()]
     data = TrainingData(task, fields, rows, rows)
-    figures = fit(replace(options, epochs=30), data, tmp_path / "m")
+    figures = fit(replace(options, epochs=12, learning_rate=0.05), data, tmp_path / "m")
     assert figures["valid_accuracy"] == accuracy(tmp_path / "m", data) == 1
 
 
@@ -138,7 +136,7 @@ def plain_logits(network, shape, one: list[list[int]], other: list[list[int]]) -
 
 
 @pytest.mark.parametrize("pooling", ["", "max", "mean", "last"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_batches_of_all_lengths_give_what_single_problems_give(pooling, data):
     torch.manual_seed(3)

@@ -37,7 +37,6 @@ class Ngrams:
     """
 
     answers_as: ClassVar[str] = "ngrams"
-    merges: ClassVar[bool] = True
 
     ngrams: int = 4
     epochs: int = 5

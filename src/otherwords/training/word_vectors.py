@@ -35,7 +35,7 @@ from .trainer import columns_of, refuse_non_finite, validated
 _SIZE = 300
 OPTIMIZERS = ("adam", "sgd")
 #: Options with which a few dozen rows are learnt in a second.
-_TINY = "size=16, hidden=16, min_count=1, batch=8, epochs=12, learning_rate=0.01, device=cpu"
+_TINY = "size=16, hidden=16, min_count=1, batch=16, epochs=12, learning_rate=0.015, device=cpu"
 #: What each option may be: the least and the most. A rate and a norm must be more than zero.
 _LIMITS = {
     "vocabulary": (1, 10_000_000),
@@ -59,7 +59,6 @@ class WordVectors:
     """What both classifiers on word vectors share: their options, and how they are trained."""
 
     answers_as: ClassVar[str] = "word_vectors"
-    merges: ClassVar[bool] = True
     name: ClassVar[str] = ""
 
     vectors: Path = Path()
