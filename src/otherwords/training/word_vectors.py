@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..inference.joining import default_join, options_of, shown_task
+from ..inference.tokens import clean
 from ..inference.torch_device import choose_device
 from ..models.model import probabilities
 from ..models.word_vectors import (
@@ -85,9 +86,7 @@ class WordVectors:
                 raise BadInput(f"found {value}", where=self.name, field=field, fix=f"give {least:g} to {most:g}")
         self._choose("optimizer", OPTIMIZERS)
         if self.vectors != Path() and not self.vectors.is_file():
-            fix = (
-                "name a text file of word vectors: a word and its numbers on each line, as GloVe and word2vec have them"
-            )
+            fix = "name a text file with a word and its numbers on each line, as GloVe and word2vec have them"
             raise BadInput(f"no such file: {self.vectors}", where=self.name, field="vectors", fix=fix)
 
     def refuse_unready(self) -> None:
@@ -133,7 +132,7 @@ class WordVectors:
         """The words that have a vector, and those vectors that a file gives."""
         plain = KnownWords((), self.lower, self.max_length)
         counts: Counter[str] = Counter()
-        for text, times in Counter(text for row in rows for text in row.texts if text).items():
+        for text, times in Counter(clean(text) for row in rows for text in row.texts if text).items():
             counts.update({word: times * n for word, n in Counter(plain.split(text)).items()})
         common = sorted(counts, key=lambda word: (-counts[word], word))
         known: dict[str, npt.NDArray[np.float32]] = {}
