@@ -15,6 +15,7 @@ NAMES = (
     "intervals",
     "coverage",
     "invariance",
+    "small_trainers",
     "comparison",
     "crossed",
     "synonyms",
@@ -29,7 +30,6 @@ NAMES = (
     "startup",
     "fuzz",
     "anytime",
-    "small_trainers",
 )
 
 
