@@ -167,7 +167,9 @@ def test_several_classifiers_of_a_sample_vote(place):
 def test_finished_cells_are_never_repeated(place):
     values = settings(place)
     run_ie_test(values, out="x")
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("x/cells").rglob("*") if path.is_file()}
+    before = {
+        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("x/cells").rglob("*") if path.is_file()
+    }
     results, answers = results_of(Path("x")), answers_of(Path("x"))
     run_ie_test(values, out="x")
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before} == before
