@@ -30,6 +30,7 @@ NAMES = (
     "fuzz",
     "anytime",
     "training",
+    "small_trainers",
 )
 
 
