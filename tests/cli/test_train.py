@@ -12,6 +12,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from otherwords.cli.train import TRAINERS
+from otherwords.registry import trainers
+
 ROOT = Path(__file__).parents[2]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "not", "is", "man", "men"]
 
@@ -166,7 +169,6 @@ def test_a_search_keeps_the_best(cli, place):
         (("bag_of_words", "--epochs", "3"), "epochs: bag_of_words has no such option"),
         (("bag_of_words", "--prepare"), "--prepare: bag_of_words cannot be prepared"),
         (("bag_of_words", "--share", "0"), "share: found 0"),
-        (("bag_of_words", "--share", "0.01"), "share: "),
         (("bag_of_words", "--fields", "update"), "fields: "),
         (("bag_of_words", "--search", "0"), "search: found 0"),
         (("bag_of_words", "--search", "2"), "ie-paper: has spaces for boosted, encoder, not for bag_of_words"),
@@ -180,3 +182,29 @@ def test_wrong_input_to_other_trainers_is_reported_before_any_work(cli, place, a
     assert error.count("\n") == 1
     assert message in error
     assert not (place / "m").exists()
+
+
+def test_help_lists_every_trainer_in_its_own_words(cli):
+    """The help is written down, so that it can be shown without importing any trainer."""
+    assert {plugin.name: plugin.summary for plugin in trainers} | {"nli": "The old name of encoder."} == TRAINERS
+    shown = cli("train", "--help").stdout
+    assert all(f"  {name} " in shown for name in TRAINERS)
+
+
+def test_a_trainer_of_a_plug_in_is_a_command(cli, place):
+    (place / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from typing import ClassVar\n"
+        "from otherwords.registry import trainers\n"
+        "from otherwords.training.bag_of_words import BagOfWords\n\n"
+        "@trainers('brief.v1')\n@dataclass(frozen=True)\nclass Brief:\n"
+        "    'Take a single step.'\n"
+        "    answers_as: ClassVar[str] = 'bag_of_words'\n"
+        "    def fit(self, data, folder, seed):\n        return BagOfWords(steps=1).fit(data, folder, seed)\n"
+    )
+    try:
+        done = cli("train", "brief", "--plugin", "mine.py", "--data", "everyday", "-o", "m")
+        assert done.stdout.startswith("m is trained")
+        assert '"trainer": "brief.v1()#' in (place / "m" / "trained.json").read_text()
+    finally:
+        trainers.forget(str((place / "mine.py").resolve()))
