@@ -2,17 +2,16 @@
 
     PYTHONPATH=src python -m benchmarks.gpu_training PREPARED.tar.xz --start FOLDER --out RESULTS [--limit 520]
 
-Needs torch, transformers and numpy, and no more; `gpu_training_data` makes the packed cells, and tables of what comes back.
-FOLDER has the encoder to start from (its weights may be stored in half precision). RESULTS gets four small files, which
-are whole after every cell: predictions.npz (probabilities, no texts), cells.json (what each cell was and how long it
-took), logs.jsonl (the log of every training) and failures.txt. Run again, it goes on where it stopped.
+Needs torch, transformers and numpy, and no more; `gpu_training_data` makes the packed cells, and tables of what comes
+back. FOLDER has the encoder to start from (its weights may be stored in half precision). RESULTS gets four small files,
+which are whole after every cell: predictions.npz (probabilities, no texts), cells.json (what each cell was and how long
+it took), logs.jsonl (the log of every training) and failures.txt. Run again, it goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -70,9 +69,8 @@ def _options() -> Any:
 
 def _cells(work: Path) -> list[Path]:
     """All cells, the longest first, so that none is begun last that takes long."""
-    return sorted(
-        (work / "cells").iterdir(), key=lambda cell: (-(cell / "data" / "train.jsonl").stat().st_size, cell.name)
-    )
+    sizes = {cell: (cell / "data" / "train.jsonl").stat().st_size for cell in (work / "cells").iterdir()}
+    return sorted(sizes, key=lambda cell: (-sizes[cell], cell.name))
 
 
 def _set_start(work: Path, start: Path, epochs: int) -> None:
@@ -173,7 +171,7 @@ def pack(work: Path, out: Path, began: float) -> None:
     }
     for name, text in texts.items():
         (out / f".{name}").write_text(text, encoding="utf-8")
-        os.replace(out / f".{name}", out / name)
+        (out / f".{name}").replace(out / name)
     print(f"[{time.time() - began:.0f} s] {len(done)} cells packed", flush=True)
 
 

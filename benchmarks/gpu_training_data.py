@@ -3,8 +3,8 @@
     python -m benchmarks.gpu_training_data prepare SHARED_DATA PLACE [--rows N]
     python -m benchmarks.gpu_training_data collect PLACE RESULTS OUT
 
-`prepare` writes PLACE/prepared.tar.xz: a prepared training for each cell (as `otherwords train --prepare` writes it), and
-the questions that the models are asked. `collect` writes tables of answers, without texts.
+`prepare` writes PLACE/prepared.tar.xz: a prepared training for each cell (as `otherwords train --prepare` writes it),
+and the questions that the models are asked. `collect` writes tables of answers, without texts.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def prepare(shared: Path, place: Path, rows: int = 0) -> None:
 
 
 def ie_cells(data: Path, place: Path, rows: int) -> None:
-    """A training for each rho and run on SNLI, as `otherwords paper ie-test` draws it; the test set in both versions."""
+    """A training for each rho and run on SNLI, drawn as `otherwords paper ie-test` does; both versions of the test."""
     folder = place / "snli"
     words = json.loads((data / "veto.json").read_text(encoding="utf-8"))["snli"]
     veto = place / "veto.txt"
