@@ -15,7 +15,6 @@ NAMES = (
     "intervals",
     "coverage",
     "invariance",
-    "small_trainers",
     "comparison",
     "crossed",
     "synonyms",
@@ -30,6 +29,8 @@ NAMES = (
     "startup",
     "fuzz",
     "anytime",
+    "training",
+    "small_trainers",
 )
 
 

@@ -274,7 +274,9 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "nli-small.v1": embedded("nli-small"),
         "trained.v1": trained("bag_of_words", "trained:{}"),
         "ngrams.v1": trained("ngrams(learning_rate=1.0)", "ngrams:{}"),
-        "word_vectors.v1": trained("bilstm(size=16, hidden=16, units=16, epochs=6, learning_rate=0.01)", "word_vectors:{}(device=cpu)"),
+        "word_vectors.v1": trained(
+            "bilstm(size=16, hidden=16, units=16, epochs=6, learning_rate=0.01)", "word_vectors:{}(device=cpu)"
+        ),
         "boosted.v1": trained("boosted(rounds=3)", "boosted:{}"),
     },
     "trainers": {
