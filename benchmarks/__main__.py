@@ -30,6 +30,8 @@ NAMES = (
     "fuzz",
     "anytime",
     "ie_laws",
+    "training",
+    "small_trainers",
 )
 
 

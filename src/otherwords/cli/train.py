@@ -1,24 +1,50 @@
 """otherwords train"""
 
+import inspect
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from . import options as opt
 from .display import bars, print_json, print_line
 
+_OF_ENGINES = ("engine", "workers", "gpus", "gpu_share", "shared")
+
+
+#: The trainers of the package, with the first lines of what they say of themselves: help must not import them.
+TRAINERS = {
+    "encoder": "Fine-tune an encoder of the Hugging Face hub, or of a folder, for a task.",
+    "boosted": "Gradient boosting on bag of words: the baseline of the IE paper, with xgboost.",
+    "bag_of_words": "Logistic regression on the words that the last field shares with the others, and those that it "
+    "adds.",
+    "ngrams": "The classifier of fastText: word n-grams, hashed, with a linear layer; needs numpy alone.",
+    "bow_mlp": "Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.",
+    "bilstm": "A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.",
+    "masked-lm": "Fine-tune an encoder to guess masked words.",
+    "nli": "The old name of encoder.",
+}
+
+
+class TrainerCommands(TyperGroup):
+    """A command for every trainer: those of the package, and any other that a plug-in brings."""
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command of a trainer; whether there is one by that name is known when plug-ins are loaded."""
+        return super().get_command(ctx, name) or super().get_command(ctx, "encoder")
+
+
+app = typer.Typer(
+    cls=TrainerCommands,
+    no_args_is_help=True,
+    help="Train a model: an encoder, boosted trees on word counts, and others (otherwords list trainers).",
+)
+
 
 def train(
-    trainer: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRAINER",
-            help="encoder, boosted, bag_of_words ... (otherwords list trainers shows all, with their options), or "
-            "masked-lm, which learns to guess masked words. nli is the old name of encoder.",
-        ),
-    ],
+    ctx: typer.Context,
     recipe: Annotated[
-        str, typer.Argument(metavar="[RECIPE.toml]", help="A recipe; options below come on top of it.")
+        str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")
     ] = "",
     out: Annotated[
         str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
@@ -50,6 +76,21 @@ def train(
         list[str],
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the trainer; may be repeated."),
     ] = [],  # noqa: B006
+    search: Annotated[
+        int | None,
+        typer.Option(
+            "--search", metavar="N", help="Try N draws of the options, and keep the model that validates best."
+        ),
+    ] = None,
+    space: Annotated[
+        str,
+        typer.Option("--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper, or a file."),
+    ] = "ie-paper",
+    engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")] = None,
     start: Annotated[
         str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")
@@ -106,22 +147,31 @@ def train(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Train a model: an encoder, boosted trees on word counts, and others.
+    """Train a model.
 
     From a recipe, from options, or from both. The folder then answers as trained:FOLDER. Options from --start on belong
-    to trainers that have them; --set sets any option of any trainer.
+    to trainers that have them; --set sets any option of any trainer. With --search, FOLDER/search has the table of the
+    trials; the trials are the jobs of --engine, whose workers must see FOLDER.
     """
     _train(**locals())
 
 
-def _train(trainer: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
+#: What the help of all trainers says after their own line.
+_HOW = (inspect.getdoc(train) or "").partition("\n")[2]
+for _name, _summary in TRAINERS.items():
+    app.command(_name, help=f"{_summary}\n{_HOW}")(train)
+
+
+def _train(ctx: typer.Context, recipe: str, out: str, json: bool, quiet: bool, **given: Any) -> None:
     """Options override the recipe."""
     from ..errors import BadInput
-    from ..training.making import train
+    from ..registry import load_plugins
 
+    trainer = str(ctx.info_name)
     if not out:
         raise BadInput("no folder named", fix="name one with -o FOLDER")
-    del given["plugin"]
+    load_plugins(given.pop("plugin"))
+    how = {name: given.pop(name) for name in ("prepare", "search", "space", *_OF_ENGINES)}
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
     own = _values(given.pop("settings"))
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
@@ -129,13 +179,44 @@ def _train(trainer: str, recipe: str, out: str, prepare: bool, json: bool, quiet
     if twice := sorted(set(chosen) & set(own)):
         raise BadInput(f"{twice[0]} is given twice", where="--set", fix="give it once")
     with bars(quiet):
-        trained = train(recipe or {}, trainer, out=out, prepare_only=prepare, **chosen, **own)
+        trained = _carry_out(recipe or {}, trainer, out, {**chosen, **own}, **how)
     if json:
         print_json({"folder": str(trained.folder), **trained.counts, "best": trained.figures})
     elif not quiet:
         for line in describe_counts(trained.counts):
             print_line(line)
         typer.echo(_result(trained.figures, out, trained.before))
+
+
+def _carry_out(
+    recipe: Any,
+    trainer: str,
+    out: str,
+    given: dict[str, Any],
+    *,
+    prepare: bool,
+    search: int | None,
+    space: str,
+    **engine: Any,
+) -> Any:
+    from functools import partial
+
+    from ..errors import BadInput
+    from ..running.engines import InProcess, closing, make_engine, map_jobs
+    from ..training.making import train
+    from ..training.search import train_best
+
+    engine["gpus"] = opt.gpu_numbers(engine["gpus"])
+    made = make_engine(engine.pop("engine"), **engine)
+    if search is None:
+        if not isinstance(made, InProcess):
+            raise BadInput("is for the trials of a search", field="--engine", fix="add --search N, or leave it out")
+        return train(recipe, trainer, out=out, prepare_only=prepare, **given)
+    if prepare:
+        raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
+    with closing(made):
+        mapper = partial(map_jobs, made)
+        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=mapper, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:

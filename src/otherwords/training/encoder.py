@@ -4,7 +4,7 @@ Their options are the settings of a training, which `settings` describes once.
 """
 
 import inspect
-from dataclasses import field, fields, make_dataclass
+from dataclasses import MISSING, field, fields, make_dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -99,7 +99,8 @@ def _line(row: TrainingRow) -> list[str | None]:
 
 def _made(name: str, about: str, objective: str, *left_out: str) -> Any:
     """A trainer whose options are the settings, but for those that are implied or make no sense for it."""
-    chosen = [one for one in fields(TrainingSettings) if one.name not in (*_IMPLIED, *left_out)]
+    settings = [one for one in fields(TrainingSettings) if one.default_factory is MISSING]
+    chosen = [one for one in settings if one.name not in (*_IMPLIED, *left_out)]
     options = [(one.name, one.type, field(default=one.default)) for one in chosen]
     more = (inspect.getdoc(TrainingSettings) or "").partition("\n")[2]
     own = {"__module__": __name__, "__doc__": f"{about}\n{more}", "objective": objective}
