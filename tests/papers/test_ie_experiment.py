@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ie_grids import answers_of, problems, results_of, settings, write_rows
+from ie_grids import answers_of, own_plugins, problems, results_of, settings, write_rows  # noqa: F401
 from refusals import refuses
 
 import otherwords as ow
@@ -23,7 +23,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "ie_test"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_plugins: None) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -167,7 +167,9 @@ def test_several_classifiers_of_a_sample_vote(place):
 def test_finished_cells_are_never_repeated(place):
     values = settings(place)
     run_ie_test(values, out="x")
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("x/cells").rglob("*") if path.is_file()}
+    before = {
+        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in Path("x/cells").rglob("*") if path.is_file()
+    }
     results, answers = results_of(Path("x")), answers_of(Path("x"))
     run_ie_test(values, out="x")
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before} == before

@@ -169,7 +169,9 @@ def compare_labels(
         return np.asarray(raw.answers if isinstance(raw, Reply) else raw)
 
     who = original.folder.who
-    expected = ask_all(_ask_labels(original, pairs(batch, original.config.get(JOIN_KEY, ""))), len(batch), "original", who)
+    expected = ask_all(
+        _ask_labels(original, pairs(batch, original.config.get(JOIN_KEY, ""))), len(batch), "original", who
+    )
     found = ask_all(ask, len(batch), "exported", who)
     labels, expected_labels = found.argmax(axis=1), expected.argmax(axis=1)
     names = _target_names(Answerer(who, "", exported, batch.task, label_map))

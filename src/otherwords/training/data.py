@@ -128,7 +128,9 @@ def _merged(recipe: Recipe, task: Task) -> dict[str, str]:
         fix = f"give a task with the fields {', '.join(task.fields)}"
         raise BadInput(f"{asked.name} has the fields {', '.join(asked.fields)}", field="valid_task", fix=fix)
     known = {label_key(label): label for label in asked.labels}
-    given = {label_key(label): meant for label, meant in with_merged(recipe.valid_label_map, task.labels, asked).items()}
+    given = {
+        label_key(label): meant for label, meant in with_merged(recipe.valid_label_map, task.labels, asked).items()
+    }
     merged = {label: known.get(label_key(given.get(label_key(label), label)), "") for label in task.labels}
     if unmapped := [label for label, meant in merged.items() if not meant]:
         fix = f'say which of {", ".join(asked.labels)} each label means: {{{unmapped[0]} = "..."}}'

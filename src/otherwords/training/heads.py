@@ -49,7 +49,9 @@ def begin_labels(folder: Folder, model: Any, labels: Sequence[str], meanings: Ma
         raise BadInput(reason, where=folder.who, field="start_labels", fix=f"its labels are {', '.join(own)}")
     _set_rows(model, names, stored, rows)
     if not reason:
-        return StartHead("matched", ", ".join(f"{own[row]} -> {label}" for row, label in zip(rows, labels, strict=True)))
+        return StartHead(
+            "matched", ", ".join(f"{own[row]} -> {label}" for row, label in zip(rows, labels, strict=True))
+        )
     warnings.warn(f"{folder.who}: its head is replaced: {reason}; {_FIX}", stacklevel=caller_level())
     return StartHead("replaced", reason)
 
