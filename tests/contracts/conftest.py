@@ -133,6 +133,33 @@ def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     return f"hf:{tiny_models.save(model, folder / 'tiny', tiny_models.word_tokenizer())}(device=cpu)"
 
 
+def tiny_start(trainer: str, settings: str = "") -> Recipe:
+    """A trainer of encoders, with a tiny one to start from."""
+
+    def make(folder: Path) -> str:
+        pytest.importorskip("transformers")
+        model = tiny_models.build("bert", "", max_position_embeddings=64)
+        start = tiny_models.save(model, folder / "start", tiny_models.word_tokenizer())
+        return f"{trainer}(start={json.dumps(str(start))}, device=cpu, max_length=32{settings})"
+
+    return make
+
+
+def trained(trainer: str, spec: str) -> Recipe:
+    """A model that a trainer makes of the bundled problems."""
+
+    def make(folder: Path) -> str:
+        from otherwords.training.data import TrainingData, TrainingRow
+        from otherwords.training.making import fit
+
+        rows = otherwords.load("everyday(split=train)").select("premise", "hypothesis", "label").rows()
+        data = TrainingData(otherwords.TASKS["nli"], train=[TrainingRow(row[:2], row[2]) for row in rows])
+        fit(KINDS["trainers"].make(trainer), data, folder / "model")
+        return spec.format(folder / "model")
+
+    return make
+
+
 def tiny_masked_lm(folder: Path) -> str:
     """The tiny classifier's words, and a graph that knows the mask by its place alone."""
     pytest.importorskip("onnx")
@@ -245,6 +272,12 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
         "nli-small.v1": embedded("nli-small"),
+        "trained.v1": trained("bag_of_words", "trained:{}"),
+        "boosted.v1": trained("boosted(rounds=3)", "boosted:{}"),
+    },
+    "trainers": {
+        "encoder.v1": tiny_start("encoder", ", epochs=8, learning_rate=0.01, batch=16"),
+        "masked-lm.v1": tiny_start("masked-lm"),
     },
     "masked_lms": {
         "scripted.v1": file("scripted script.json", json.dumps({"vocabulary": list(TINY)}), "{}:{}(otherwise=any)"),

@@ -249,7 +249,10 @@ def test_the_model_names_its_labels_in_the_order_of_the_settings(tmp_path, setti
 
 def test_a_head_for_other_labels_is_replaced(tmp_path, settings, classifier):
     chosen = settings(start=str(classifier), epochs=4, labels=("no", "yes"))
-    trained(tmp_path / "m", chosen, [[*row[:2], "yes" if row[2] == "entailment" else "no"] for row in toy_rows(300)])
+    with pytest.warns(UserWarning, match="its head is replaced: none of its labels .* means no"):
+        trained(
+            tmp_path / "m", chosen, [[*row[:2], "yes" if row[2] == "entailment" else "no"] for row in toy_rows(300)]
+        )
     assert log(tmp_path / "m")[-1]["train_accuracy"] > 0.9
     assert weights(tmp_path / "m")["classifier.weight"].shape[0] == 2
 

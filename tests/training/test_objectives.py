@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 from otherwords.inference.tokens import Tokens
 from otherwords.training.finetuning import batches, rate_factor
-from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, PairLabels
+from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, TextLabels
 
 PAD, CLS, SEP, MASK, SPECIAL, VOCABULARY = 0, 2, 3, 4, (0, 1, 2, 3, 4), 22
 ROWS = st.lists(st.lists(st.integers(5, 21), max_size=12), min_size=1, max_size=30)
@@ -87,7 +87,7 @@ def test_the_loss_with_teachers_by_hand(classifier, share, seed):
     labels = np.array([0, 1, 2, UNLABELLED, UNLABELLED, 1])
     taught = random.dirichlet([1, 1, 1], 6).astype(np.float32)
     examples = Examples([""] * 6, [""] * 6, labels, taught)
-    objective = PairLabels(tokens, examples, PAD, share)
+    objective = TextLabels(tokens, examples, PAD, share)
     inputs = objective.batch(np.arange(6), random)
     loss, right, count = objective.loss(model, tensors(inputs))
     ids = torch.from_numpy(inputs["input_ids"])

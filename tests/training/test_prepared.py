@@ -20,26 +20,29 @@ from otherwords.training.objectives import load_start_model, read_examples, writ
 from otherwords.training.prepared import prepare, train_prepared
 from otherwords.training.settings import TrainingSettings
 
-from .conftest import LABELS, toy_rows, toy_sentences
+from .conftest import toy_rows, toy_sentences
 
 
 def test_examples_come_back_as_they_were_written(tmp_path):
     rows = [["Ä „b“", "c\n", "neutral"], ["d", "e", None]]
     assert write_examples(tmp_path / "x.jsonl", rows) == 2
-    found = read_examples(tmp_path / "x.jsonl", LABELS)
+    found = read_examples(tmp_path / "x.jsonl", TrainingSettings("encoder"))
     assert (found.firsts, found.seconds, found.labels.tolist()) == (["Ä „b“", "d"], ["c\n", "e"], [1, -1])
     write_examples(tmp_path / "y.jsonl", [["one"], ["two"]])
-    assert read_examples(tmp_path / "y.jsonl", ()).seconds is None
+    assert read_examples(tmp_path / "y.jsonl", TrainingSettings("encoder", "masked-lm")).seconds is None
 
 
 def test_examples_that_cannot_be_used(tmp_path):
     path = str(tmp_path / "x.jsonl")
     write_examples(tmp_path / "x.jsonl", [["a", "b", "maybe"]])
     with refuses(BadInput, where=path):
-        read_examples(tmp_path / "x.jsonl", LABELS)
+        read_examples(tmp_path / "x.jsonl", TrainingSettings("encoder"))
+    write_examples(tmp_path / "x.jsonl", [["a", "b", "neutral"], ["c", "neutral"]])
+    with refuses(BadInput, where=path):
+        read_examples(tmp_path / "x.jsonl", TrainingSettings("encoder"))
     write_examples(tmp_path / "x.jsonl", [])
     with refuses(BadInput, where=path):
-        read_examples(tmp_path / "x.jsonl", LABELS)
+        read_examples(tmp_path / "x.jsonl", TrainingSettings("encoder"))
 
 
 def test_a_folder_without_a_training(tmp_path, settings):

@@ -91,7 +91,7 @@ Models = Annotated[
         "--model",
         "-m",
         metavar="[NAME=]MODEL",
-        help="A model (otherwords list models), as in hf:NAME_OR_PATH or small=onnx:PATH.",
+        help="A model (otherwords list models), as in hf:NAME_OR_PATH or small=onnx:PATH; a path may hold a *.",
     ),
 ]
 LabelMap = Annotated[

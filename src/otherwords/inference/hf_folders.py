@@ -45,6 +45,8 @@ CAUSAL_LM = "AutoModelForCausalLM"
 ENCODER = "AutoModel"
 #: Weights that an encoder may have or lack: those of a task, and tables that are computed.
 _OPTIONAL = ("pooler", "position_ids", "inv_freq", "embeddings._weight")
+#: What `otherwords train` writes beside a model, and times in it: no part of the model.
+_RECORDS = ("trained.json", "training.json")
 _SAFE = {"trust_remote_code": False, "local_files_only": True}
 
 
@@ -254,7 +256,7 @@ def _local(name: str, revision: str) -> Folder:
         raise BadInput("a local folder has no revisions", where=f"hf:{name}", fix="leave the option out")
     path = Path(name).expanduser()
     files = sorted(file for pattern in FILES for file in path.glob(pattern))
-    content = digest(*((file.name, fingerprint(file)) for file in files))
+    content = digest(*((file.name, fingerprint(file)) for file in files if file.name not in _RECORDS))
     return Folder(path, f"hf:{name}", f"{path.resolve().name}@{content[:12]}")
 
 

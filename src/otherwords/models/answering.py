@@ -1,9 +1,12 @@
 """Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
+import glob
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +26,8 @@ from .python_callable import AnyModel, as_spec
 from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
+#: A model with a path: perhaps a name, the plug-in, the path, perhaps options.
+_PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
 
@@ -41,6 +46,28 @@ def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh
     if model.labels:
         answerer.check_labels()  # now, not at the first batch
     return answerer
+
+
+def all_models(specs: Sequence[str]) -> list[str]:
+    """The specs, with a model for each folder or file that a `*` in a path stands for, in the order of their names.
+
+    `hf:runs/1/checkpoints/*` are all checkpoints of a training; under a name, `big=hf:...`, they are called
+    `big-000120` and so on, by their folders.
+    """
+    return [one for spec in specs for one in _matching(spec)]
+
+
+def _matching(spec: str) -> list[str]:
+    found = _PATTERN.fullmatch(spec)
+    if not found or not glob.has_magic(found["path"]):
+        return [spec]
+    paths = sorted(glob.glob(str(Path(found["path"]).expanduser())))  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    if not paths:
+        fix = "check the folder; a training keeps them with checkpoints = true"
+        raise BadInput(f"nothing matches {found['path']}", where=spec, fix=fix)
+    alias, options = found["alias"] or "", found["options"] or ""
+    names = [f"{alias[:-1]}-{Path(path).name}=" if alias else "" for path in paths]
+    return [f"{name}{found['kind']}:{path}{options}" for name, path in zip(names, paths, strict=True)]
 
 
 def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:

@@ -24,8 +24,9 @@ _WITHOUT_LEAN = {
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
-# commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, and the forward pass that
-# was asked for, and a join that was given: that of the folder is among its content. The device itself, like the batch, changes last bits only, which `batch_invariant` declares.
+# commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, the forward pass that was
+# asked for, and a join that was given: that of the folder is among its content. The device itself, like the batch,
+# changes last bits only, which `batch_invariant` declares.
 @models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision", "join"), extra="hf")
 def hf(
     name: str,
@@ -40,11 +41,11 @@ def hf(
     """Ask a classifier or a multiple-choice model of the Hugging Face hub, or of a local folder (safetensors only).
 
     `join` says how the fields of a problem become one text or two: `premise + hypothesis | update` is how d-NLI is
-    asked, `obs1 | option + obs2` how a-NLI, with `option` for each of its hypotheses in turn. By itself a model is asked
-    as it was trained (`otherwords train`), or as suits the task. Pairs of more than `max_length` tokens are cut, or of more than the model has positions for. `device` is auto (cuda
-    where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16, float16 or
-    float8. A batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the
-    hub. Code that comes with a model is never run.
+    asked, `obs1 | option + obs2` how a-NLI, with `option` for each hypothesis in turn. By itself a model is asked as it
+    was trained (`otherwords train`), or as suits the task. Texts of more than `max_length` tokens are cut, or of more
+    than the model has positions for. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype` is auto
+    (bfloat16 on GPUs that have it), float32, bfloat16, float16 or float8. A batch holds up to `tokens` tokens (0: as
+    suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
 
     `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first), or a
     `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads; `fused`

@@ -316,7 +316,7 @@ def reply(
         return Reply(np.empty((0, len(names))), np.empty(0, np.bool_))
     (logits,), cut = scheduler(LazyRows(batch, way, options))
     scores = np.asarray(logits).reshape(len(batch), -1) if options else logits
-    return Reply(probabilities(scores, names, where), cut.reshape(len(batch), each).any(axis=1))
+    return Reply(probabilities(scores, names, where), np.logical_or.reduceat(cut, np.arange(0, len(cut), each)))
 
 
 def texts_of(task: Task, join: str, where: str, *, choice: bool = False) -> tuple[Join, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Folders that `otherwords train` wrote, whatever the trainer: `trained:FOLDER` answers as the folder says it does."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,7 +75,8 @@ def trained(path: Path, task: Any = None) -> Model:
     found.refuse_other(task)
     first = next(iter(models.get(found.answers_as).options()))
     bound = models.make(f"{found.answers_as}({first}={json.dumps(str(found.folder))})", task=task)
-    return replace(as_model(bound.function), identity=bound.signature.replace(" ", ""))
+    content = re.sub(r"#[^#]*@", "#", bound.signature.replace(" ", ""))  # a folder by its content, not by its name
+    return replace(as_model(bound.function), identity=content)
 
 
 def _untrained(folder: Path) -> BadInput:

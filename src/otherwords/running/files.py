@@ -11,6 +11,7 @@ import polars as pl
 
 from ..datasets.source import Source
 from ..errors import BadInput
+from ..models.answering import all_models
 from ..models.model import LabelMap
 from ..problem import Task
 from ..significance.anytime import plan_asking, refuse_wrong_rule
@@ -177,7 +178,7 @@ def answer_files(
         "cache": cache,
         "batch_size": batch_size,
     }
-    settings |= {"models": list(models), "plugins": list(plugins), "shard": shard, "engine": engine}
+    settings |= {"models": all_models(models), "plugins": list(plugins), "shard": shard, "engine": engine}
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
         plan = None

@@ -17,6 +17,7 @@ from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
 from ..metrics.metric import Metric
+from ..models.answering import all_models
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
@@ -84,9 +85,10 @@ class Study(BaseModel):
     @field_validator("models", mode="before")
     @classmethod
     def _specs(cls, value: Any) -> Any:
-        """A function or a Model is known by a spec, as every model is."""
+        """A function or a Model is known by a spec, as every model is; a `*` in a path stands for several."""
         given = value if isinstance(value, list | tuple) else [value]
-        return [as_spec(one) if callable(one) else one for one in given]
+        specs = [as_spec(one) if callable(one) else one for one in given]
+        return all_models(specs) if all(isinstance(one, str) for one in specs) else specs
 
     @field_validator("vary", "check", mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from ..models.bag_of_words import VOCABULARY, WEIGHTS, learn, probabilities, ref
 from ..registry import trainers
 from ..storage.files import write_text
 from .data import TrainingData
-from .trainer import refuse_non_finite, validation_figures
+from .trainer import refuse_non_finite, validated
 
 
 @trainers("bag_of_words.v1")
@@ -33,12 +33,11 @@ class BagOfWords:
     def fit(self, data: TrainingData, folder: Path, seed: int) -> dict[str, float]:
         """Learn the weights, store them, and answer the validation rows."""
         labels = data.task.labels
-        number = {label: i for i, label in enumerate(labels)}
-        gold = np.array([number[str(row.label)] for row in data.train])
+        gold = np.array([labels.index(str(row.label)) for row in data.train])
         with np.errstate(over="ignore", invalid="ignore"):  # weights that overflow are refused below
             vocabulary, weights = learn([row.texts for row in data.train], gold, len(labels), self.penalty, self.steps)
         refuse_non_finite(weights, "bag_of_words")
         write_text(folder / VOCABULARY, json.dumps(list(vocabulary)))
         np.save(folder / WEIGHTS, weights, allow_pickle=False)
         answers = probabilities([row.texts for row in data.valid], vocabulary, weights)
-        return validation_figures(answers, [number[str(row.label)] for row in data.valid])
+        return validated(data, answers)

@@ -81,33 +81,32 @@ def collect_rows(recipe: Recipe, objective: str = "nli") -> TrainingData:
     For a masked-LM the rows are the distinct sentences of the data, without labels.
     """
     data = TrainingData(Source(recipe.data, recipe.task, recipe.columns, recipe.labels).chosen)
-    shown = _shown_fields(recipe, data.task, choice=objective != "masked-lm")
+    shown = _shown_fields(recipe, data.task)
     data.merged = _merged(recipe, data.task)
     test_texts = {normalized(text) for text in _test_texts(recipe, data.task)}
     rows = _without_shared(data, _rows(recipe, recipe.data, data), lambda row: row.texts, test_texts, "without")
     keys: Keys
     if objective == "masked-lm":
-        rows, keys = _sentences(rows, [data.task.fields.index(name) for name in shown]), lambda row: row.texts
+        rows, keys = _sentences(rows), lambda row: row.texts
         _add_validation(data, recipe, rows, keys, "valid")
     else:
         keys = partial(_premise, data.task)
         _add_validation(data, recipe, rows, keys, "valid by premise")
-    _take_share(data, keys, recipe.share, recipe.data_seed)
-    if objective != "masked-lm":
-        _show(data, shown)
+    take_share(data, keys, recipe.share, recipe.data_seed)
+    _show(data, shown)
     if not data.train:
         reasons = ", ".join(f"{count} {reason}" for reason, count in data.reasons.items())
         raise BadInput(f"no rows left to train on ({reasons})", field="data", fix="give more data")
     return data
 
 
-def _shown_fields(recipe: Recipe, task: Task, *, choice: bool) -> tuple[str, ...]:
+def _shown_fields(recipe: Recipe, task: Task) -> tuple[str, ...]:
     """The fields that the model is shown, in the task's order; of a choice it must see all options."""
     if unknown := [name for name in recipe.fields if name not in task.fields]:
         fix = f"{task.name} has {', '.join(task.fields)}"
         raise BadInput(f"found {unknown[0]!r}", field="fields", fix=fix)
     shown = tuple(name for name in task.fields if not recipe.fields or name in recipe.fields)
-    if choice and (hidden := [name for name in options_of(task) if name not in shown]):
+    if recipe.fields and (hidden := [name for name in options_of(task) if name not in shown]):
         fix = f"show all of them: {', '.join(task.labels)}"
         raise BadInput(f"{task.name} chooses between fields, and {hidden[0]} is not shown", field="fields", fix=fix)
     return shown
@@ -180,7 +179,7 @@ def _first_ranks(ranks: Sequence[str], share: float) -> set[str]:
     return chosen
 
 
-def _take_share(data: TrainingData, keys: Keys, share: float, seed: int) -> None:
+def take_share(data: TrainingData, keys: Keys, share: float, seed: int) -> None:
     """Train on a share of the rows, whole clusters; which ones depends on their texts and the seed alone."""
     if share == 1 or not data.train:
         return

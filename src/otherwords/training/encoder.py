@@ -4,19 +4,22 @@ Their options are the settings of a training, which `settings` describes once.
 """
 
 import inspect
-from dataclasses import field, fields, make_dataclass
+from dataclasses import MISSING, field, fields, make_dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..errors import BadInput
+from ..inference.joining import Join, default_join, options_of, shown_task
 from ..registry import trainers
 from .data import TrainingData, TrainingRow
 from .objectives import require_torch
 from .prepared import change_settings, is_prepared, prepare, train_prepared
 from .settings import TrainingSettings
 
-#: Not options: the trainer decides the objective, the task the labels, and the seed is every trainer's.
-_IMPLIED = ("objective", "labels", "seed")
+#: Not options: the trainer decides the objective, the data labels and fields, and the seed is every trainer's.
+_IMPLIED = ("objective", "labels", "fields", "merged", "seed")
+#: No options of a masked-LM: it has neither labels nor pairs of texts.
+_OF_LABELS = ("teachers", "taught", "join", "start_labels")
 #: They decide where and in which portions a training is computed, not what is learnt; `start` is signed by its content.
 _UNSIGNED = ("start", "device", "accumulate")
 
@@ -27,6 +30,7 @@ class FineTuning:
     answers_as: ClassVar[str] = "hf"
     objective: ClassVar[str] = "nli"
     start: str
+    join: str
     device: str
     teachers = ()
 
@@ -75,22 +79,28 @@ class FineTuning:
         return train_prepared(folder)
 
     def _settings_for(self, data: TrainingData, seed: int) -> TrainingSettings:
-        """The settings with the labels of the task; data that cannot be trained on is an error."""
+        """The settings with fields and labels of the data, and how the fields are joined."""
         if self.objective != "nli":
             return self.settings(seed=seed)
-        if len(data.fields) != 2:
-            fix = "train on pairs: nli, rte, or a task file with two fields"
-            raise BadInput(f"{data.task.name} has {len(data.fields)} texts per problem", field="task", fix=fix)
-        return self.settings(seed=seed, labels=data.task.labels)
+        task = shown_task(data.task, data.fields)
+        join = Join.read(self.join) if self.join else default_join(task)
+        join.refuse_other(task, "")
+        if self.teachers and options_of(task):
+            fix = "leave them out: they label texts, and this task chooses between them"
+            raise BadInput(f"are not supported for {data.task.name}", field="teachers", fix=fix)
+        shown = {"fields": data.fields, "labels": data.task.labels, "merged": data.merged}
+        return self.settings(seed=seed, join=str(join), **shown)
 
 
 def _line(row: TrainingRow) -> list[str | None]:
-    return [*row.texts, row.label] if len(row.texts) > 1 else [*row.texts]
+    """A sentence of a masked-LM by itself, else texts and label."""
+    return [*row.texts] if row.label is None and len(row.texts) == 1 else [*row.texts, row.label]
 
 
 def _made(name: str, about: str, objective: str, *left_out: str) -> Any:
     """A trainer whose options are the settings, but for those that are implied or make no sense for it."""
-    chosen = [one for one in fields(TrainingSettings) if one.name not in (*_IMPLIED, *left_out)]
+    settings = [one for one in fields(TrainingSettings) if one.default_factory is MISSING]
+    chosen = [one for one in settings if one.name not in (*_IMPLIED, *left_out)]
     options = [(one.name, one.type, field(default=one.default)) for one in chosen]
     more = (inspect.getdoc(TrainingSettings) or "").partition("\n")[2]
     own = {"__module__": __name__, "__doc__": f"{about}\n{more}", "objective": objective}
@@ -103,5 +113,5 @@ Encoder = trainers("encoder.v1", unsigned=_UNSIGNED, extra="train", example="enc
 )
 #: It answers no problems: `vary` uses it, as `masked-lm(models=hf:FOLDER)`.
 MaskedLM = trainers("masked-lm.v1", unsigned=_UNSIGNED, extra="train", example="masked-lm(start=encoder)")(
-    _made("MaskedLM", "Fine-tune an encoder to guess masked words.", "masked-lm", "teachers", "taught")
+    _made("MaskedLM", "Fine-tune an encoder to guess masked words.", "masked-lm", *_OF_LABELS)
 )

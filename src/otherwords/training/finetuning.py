@@ -43,7 +43,7 @@ def finetune(settings: TrainingSettings, train: Examples, valid: Examples | None
         _sweep(folder)
         return history.History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
-    return _Training(settings, train, valid, folder).run()
+    return _Run(settings, train, valid, folder).run()
 
 
 @dataclass
@@ -68,7 +68,7 @@ class _TrainingState:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
-class _Training:
+class _Run:
     def __init__(self, settings: TrainingSettings, train: Examples, valid: Examples | None, folder: Path):
         import torch
 
@@ -93,7 +93,7 @@ class _Training:
             self.history.restore(progress.pop("heard"), self.device)
             vars(state).update(progress)
         self.history.truncate(state.updates)
-        write_json(self.folder / history.START, {"start": self.settings.start, **self.start.head.as_dict()})
+        write_json(self.folder / history.START, self.start.head.as_dict())
         with delayed_interrupt() as interrupted:
             while state.epoch < self.settings.epochs and not state.stopped:
                 self._epoch(interrupted)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadInput, caller_level
-from ..inference.hf_folders import Folder
+from ..inference.hf_folders import Folder, quietly
 from ..problem import label_key
 
 _FIX = "say what its labels mean with start_labels, as in start_labels = {LABEL_0 = 'contradiction'}"
@@ -26,7 +26,7 @@ class StartHead:
 
     def as_dict(self) -> dict[str, str]:
         """The same as plain values."""
-        return {"head": self.how, **({"why": self.why} if self.why else {})}
+        return {"is": self.how, **({"why": self.why} if self.why else {})}
 
 
 def begin_labels(folder: Folder, model: Any, labels: Sequence[str], meanings: Mapping[str, str]) -> StartHead:
@@ -108,7 +108,7 @@ def _label_weights(model: Any) -> list[str]:
 
     config = copy.deepcopy(model.config)
     config.num_labels = len(model.config.id2label) + 1
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+    with quietly(), torch.random.fork_rng(devices=[]), torch.device("meta"):
         larger = {name: weight.shape for name, weight in type(model)(config).named_parameters()}
     return [name for name, weight in model.named_parameters() if weight.shape != larger[name]]
 

@@ -87,7 +87,7 @@ def refuse_untrainable(trainer: Bound, data: TrainingData, seed: int) -> None:
     if len(known) < 2 and None not in labels:
         fix = f"give data with at least two of {', '.join(data.task.labels)}"
         raise BadInput(f"all rows have the label {next(iter(known))!r}", field="data", fix=fix)
-    used = known | {row.label for row in data.valid}
+    used = known | ({row.label for row in data.valid} - {*data.merged.values()})
     if unknown := sorted(str(label) for label in used if label not in (*data.task.labels, None)):
         fix = f"{data.task.name} has {', '.join(data.task.labels)}"
         raise BadInput(f"found the label {unknown[0]!r}", field="data", fix=fix)
@@ -124,33 +124,54 @@ def train(
     later, where only torch, transformers and numpy are needed.
     """
     read, bound = read_recipe(recipe, trainer, **overrides)
-    _refuse_unpreparable(bound, prepare_only)
-    refuse_overwriting(
-        out, recipe, *(file for names in (read.data, read.valid, read.without) for file in files_of(names))
-    )
-    folder, origin = Path(out), _origin(read, bound)
-    fresh = not _is_begun(folder, bound)
+    if prepare_only and not isinstance(bound.function, Preparing):
+        fix = "leave it out: only encoders are prepared here and trained elsewhere"
+        raise BadInput(f"{bound.name} cannot be prepared", field="--prepare", fix=fix)
+    refuse_overwriting(out, recipe, *files_read(read))
+    return train_recipe(read, bound, Path(out), prepare_only=prepare_only)
+
+
+def train_recipe(
+    recipe: Recipe, trainer: Bound, folder: Path, *, prepare_only: bool = False, finished: Path | None = None
+) -> TrainingResult:
+    """The same of a recipe that was read; `finished` is a folder where a search has trained just this."""
+    origin, fresh = _origin(recipe, trainer), not _is_begun(folder, trainer)
     if not fresh:
         _refuse_other(folder, origin)
     else:
         _refuse_occupied(folder)
         if not prepare_only:
-            refuse_unready(bound)
-    before = _is_finished(folder, bound)
+            refuse_unready(trainer)
+    before = _is_finished(folder, trainer)
     try:
         if fresh:
-            _prepare(folder, read, bound, origin)
+            _prepare(folder, recipe, trainer, origin)
+        if finished and not before:
+            _adopt(folder, finished)
         counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
-        return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, read, bound), before)
+        return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, recipe, trainer), before)
     except OtherwordsError:
-        if fresh and not (has_checkpoint(folder) or _is_finished(folder, bound)):  # refused: it would be in the way
-            shutil.rmtree(folder, ignore_errors=True)
+        if fresh and not (finished or has_checkpoint(folder) or _is_finished(folder, trainer)):
+            shutil.rmtree(folder, ignore_errors=True)  # refused: it would be in the way
         raise
+
+
+def files_read(recipe: Recipe) -> list[Any]:
+    """The files that a recipe names: none of them may be written over."""
+    return [file for names in (recipe.data, recipe.valid, recipe.without) for file in files_of(names)]
+
+
+def _adopt(folder: Path, trained: Path) -> None:
+    """Take over the model of a finished training of the same, which a search has made."""
+    files = [file for file in trained.iterdir() if file.is_file() and file.name not in (TRAINED, "trial.json")]
+    for file in [*files, trained / TRAINED]:  # this one says that all are there
+        shutil.copyfile(file, folder / file.name)
+    (folder / TRAINING).unlink(missing_ok=True)
 
 
 def _prepare(folder: Path, recipe: Recipe, trainer: Bound, origin: dict[str, Any]) -> None:
     """Write what the recipe's data are, and, of a trainer that prepares, the data themselves."""
-    data, place = _collect(recipe, trainer), folder / DATA
+    data, place = collect(recipe, trainer), folder / DATA
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in data.left_out)
     counted = [row.label for row in data.train if row.label is not None]
     recombined = len(data.train) - len(counted) if recipe.recombine else 0
@@ -173,22 +194,25 @@ def _carry_out(folder: Path, recipe: Recipe, trainer: Bound) -> dict[str, float]
         if not trainer.function.answers_as:
             return trainer.function.carry_out(folder)
         if not any((folder / name).is_file() for name in (TRAINED, TRAINING)):  # an earlier version prepared it
-            begin(folder, describe_training(trainer, _collect(recipe, trainer), recipe.seed))
+            begin(folder, describe_training(trainer, collect(recipe, trainer), recipe.seed))
         if _is_finished(folder, trainer):
             return read_trained(folder).figures
         return finish(folder, trainer.function.carry_out(folder))
     if _is_finished(folder, trainer):
         return read_trained(folder).figures
     with lock_folder(folder, folder / DATA / ".lock"):
-        return fit(trainer, _collect(recipe, trainer), folder, recipe.seed)
+        return fit(trainer, collect(recipe, trainer), folder, recipe.seed)
 
 
-def _collect(recipe: Recipe, trainer: Bound) -> TrainingData:
+def collect(recipe: Recipe, trainer: Bound) -> TrainingData:
     """The rows of the recipe, and those that it recombines for teachers."""
     if not trainer.function.answers_as:
         return collect_rows(recipe, "masked-lm")
     data = collect_rows(recipe)
     refuse_untrainable(trainer, data, recipe.seed)
+    if recipe.recombine and (len(data.fields) != 2 or {*data.task.labels} <= {*data.fields}):
+        message = f"{data.task.name} shows {', '.join(data.fields)}, and only pairs are recombined"
+        raise BadInput(message, field="recombine", fix="leave it out")
     if recipe.recombine:
         pairs = recombine([(row.texts[0], row.texts[1]) for row in data.train], recipe.recombine, recipe.data_seed)
         data.train += [TrainingRow(pair) for pair in pairs]
@@ -207,8 +231,10 @@ def _is_finished(folder: Path, trainer: Bound) -> bool:
 def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
     """Everything that decides the result: the recipe, the trainer's options, and the content of the data."""
     named = {"data": recipe.data, "without": recipe.without, "valid": recipe.valid}
+    asked: dict[str, Any] = {"valid": (recipe.valid_task, recipe.columns, {})} if recipe.valid_task else {}
+    usual = (recipe.task, recipe.columns, recipe.labels)
     content = {
-        f"the content of {part}": Source(names, recipe.task, recipe.columns, recipe.labels).signature[0]
+        f"the content of {part}": Source(names, *asked.get(part, usual)).signature[0]
         for part, names in named.items()
         if isinstance(names, list) and names
     }
@@ -223,9 +249,9 @@ def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
 def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if is_prepared(folder):  # changed by hand; its labels are the task's, a recipe's labels are a map
-        settings = prepared_settings(folder).as_dict()
-        there |= {name: value for name, value in settings.items() if name in origin and name != "labels"}
+    if is_prepared(folder):  # changed by hand; of a recipe, labels are a map, fields and join may be left open
+        settings, other = prepared_settings(folder).as_dict(), ("labels", "fields", "join")
+        there |= {name: value for name, value in settings.items() if name in origin and name not in other}
     if differing := [name for name in origin if there.get(name) != origin[name]]:
         changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
         fix = "choose another folder, or delete it"
@@ -237,14 +263,8 @@ def _refuse_occupied(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
     begun = (folder / DATA / LEFT_OUT).exists() or not any((folder / DATA).glob("*"))  # it is written first
-    ours = {TRAINING} if begun else set()
+    ours = {TRAINING, "search"} if begun else set()
     others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if others := [name for name in others if name not in ours and not (name == DATA and begun)]:
         fix = "choose a new folder with -o"
         raise BadInput(f"is not a training folder: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
-
-
-def _refuse_unpreparable(trainer: Bound, prepare_only: bool) -> None:
-    if prepare_only and not isinstance(trainer.function, Preparing):
-        fix = "leave it out: only encoders are prepared here and trained elsewhere"
-        raise BadInput(f"{trainer.name} cannot be prepared", field="--prepare", fix=fix)

@@ -1,6 +1,6 @@
 """What a model is trained on, what for, and from where it starts.
 
-There are examples, two objectives (the label of a problem, or masked words), and the model with its tokenizer and device.
+There are examples, two objectives (labels of problems, or masked words), and the model with its tokenizer and device.
 """
 
 import json
@@ -45,7 +45,7 @@ _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "
 
 @dataclass(frozen=True)
 class Examples:
-    """Texts, their second texts (none for a masked-LM or a single text), label numbers, and the teachers' probabilities.
+    """Texts, their second texts where there are any, label numbers, and the teachers' probabilities.
 
     In a choice each problem has as many texts in a row as there are `options`.
     """
@@ -124,7 +124,7 @@ class TextLabels:
     @property
     def lengths(self) -> Ints:
         """The number of tokens of each example; in a choice, of its longest option."""
-        return self.tokens.lengths.reshape(-1, self.examples.options).max(axis=1)
+        return np.asarray(self.tokens.lengths.reshape(-1, self.examples.options).max(axis=1))
 
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
         """The inputs of some rows, and their targets."""
@@ -298,10 +298,10 @@ def _load(settings: TrainingSettings, folder: Folder, dropout: dict[str, float])
     labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
     if settings.is_choice:
         model, new = load_start(folder, MULTIPLE_CHOICE, **labels, **dropout)
-        head = begin_choice(folder, new, settings.start_labels)
+        head = begin_choice(folder, new, settings.start_labels or {})
     else:
         model, _ = load_start(folder, CLASSIFIER, **labels, **dropout)
-        head = begin_labels(folder, model, settings.labels, settings.start_labels)
+        head = begin_labels(folder, model, settings.labels, settings.start_labels or {})
     setattr(model.config, JOIN_KEY, str(join_of(settings)))
     return model, head
 

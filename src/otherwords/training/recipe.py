@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..errors import BadInput, decode
 from ..problem import get_task
 from ..registry import Bound, Plugin, trainers
+from ..storage.specs import nearest
 
 #: How to give an option that a trainer cannot do without.
 _REQUIRED = {"start": "name a Hugging Face model or a folder"}
@@ -25,10 +26,11 @@ _FORMS = {
 class Recipe(BaseModel):
     """The data of a training. No row that shares a text with a data set of `without` is trained on.
 
-    `valid` is a share of the data, split by premise, or data sets. A model sees the `fields` (partial input; none: all
-    of the task's) of the `share` of the training problems. `recombine` is how many further pairs are made of the
-    training sentences for `teachers` to label. `data_seed` decides these draws, independently of `seed`, so that models
-    of several seeds are trained and validated on the same rows.
+    `valid` is a share of the data, split by premise, or data sets; where these ask another task (`valid_task`: two
+    labels, of a model with three), `valid_label_map` says what each label that is learnt means there. A model sees the
+    `fields` (partial input; none: all of the task's) of the `share` of the training problems. `recombine` is how many
+    further pairs are made of the training sentences for `teachers` to label. `data_seed` decides these draws,
+    independently of `seed`, so that models of several seeds are trained and validated on the same rows.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -37,6 +39,8 @@ class Recipe(BaseModel):
     without: list[str] = []
     valid: float | list[str] = 0.05
     valid_fields: list[str] = []
+    valid_task: str | dict[str, Any] = ""
+    valid_label_map: dict[str, str] = {}
     fields: list[str] = []
     share: float = 1.0
     recombine: int = Field(0, ge=0)
@@ -82,7 +86,7 @@ def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") ->
     if missing := [name for name, default in plugin.options().items() if default is ... and name not in options]:
         fix = _REQUIRED.get(missing[0], f"give {missing[0]}")
         raise BadInput("is missing", where=where, field=missing[0], fix=fix)
-    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in options.items())
+    given = ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in options.items())
     try:
         return trainers.make(f"{plugin.full_name}({given})")
     except BadInput as error:
@@ -92,8 +96,11 @@ def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") ->
 
 def _refuse_unknown(plugin: Plugin, options: Mapping[str, Any], where: str) -> None:
     if unknown := sorted(set(options) - set(plugin.options())):
-        names = ", ".join([*Recipe.model_fields, *plugin.options()])
-        raise BadInput("no such setting", where=where, field=unknown[0], fix=f"there are {names}")
+        known = [*Recipe.model_fields, *plugin.options()]
+        near = nearest(unknown[0], known)
+        hint = f"did you mean {near}? " if near else ""
+        message, fix = f"{plugin.name} has no such option", f"{hint}There are {', '.join(known)}"
+        raise BadInput(message, where=where, field=unknown[0], fix=fix if hint else fix.replace("There", "there", 1))
 
 
 def _refuse_conflicts(recipe: Recipe, trainer: Bound, where: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 from ..errors import BadInput
+from ..inference.joining import Join
 
 OBJECTIVES = ("nli", "masked-lm")
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -16,13 +17,20 @@ PRECISIONS = ("auto", "bf16", "fp32")
 class TrainingSettings:
     """How a model is trained. Defaults suit a small encoder on some ten thousand pairs.
 
-    `start` is a Hugging Face name or a folder. An update uses `batch` examples, in `accumulate` portions where they do
-    not fit at once. There are `evaluations` validations per epoch; training ends after `patience` of them without a
-    better `valid_accuracy` (0: never), and with `checkpoints` each leaves a model in `FOLDER/checkpoints`. A gradient
-    longer than `clip` is shortened to it (0: never). `join` says how fields become one text or two (by default as suits
-    the task). Where the start is a classifier, `start_labels` says which label of the task each of its own means, if
-    they have other names; `merged` says what each label means where validation data has fewer. With teachers, the share `taught` of the loss comes from their probabilities and
-    the rest from the label of the data, where a row has one.
+    `start` is a Hugging Face name or a folder. `join` says how fields become one text or two (by default as suits the
+    task), of at most `max_length` tokens. Where the start is a classifier, `start_labels` says which label of the task
+    each of its own means, if they have other names.
+
+    Every example is seen `epochs` times. An update uses `batch` examples, in `accumulate` portions if they do not fit
+    at once. `learning_rate` is reached after the share `warmup` of all updates, and falls to zero from there; AdamW has
+    this `weight_decay` and `adam_epsilon`, and a gradient longer than `clip` is shortened to it (0: never). `dropout`
+    -1 is the encoder's own. `precision` is auto (bf16 on a GPU), bf16 or fp32; `device` auto, cpu, cuda or cuda:N.
+
+    There are `evaluations` validations per epoch; training ends after `patience` of them without a better
+    `valid_accuracy` (0: never), and with `checkpoints` each of them leaves its model in `FOLDER/checkpoints`. `merged`
+    says what each label means in validation data that has fewer. With `teachers`, the share `taught` of the loss comes
+    from their probabilities and the rest from the label of the data, where a row has one. A masked-LM guesses the share
+    `masked` of all tokens.
     """
 
     start: str
@@ -30,7 +38,7 @@ class TrainingSettings:
     labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
     fields: tuple[str, ...] = ("premise", "hypothesis")
     join: str = ""
-    start_labels: dict[str, str] = field(default_factory=dict)
+    start_labels: dict[str, str] | None = None
     merged: dict[str, str] = field(default_factory=dict)
     seed: int = 1
     epochs: int = 4
@@ -55,6 +63,8 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         for name in ("labels", "fields", "teachers"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.join:
+            Join.read(self.join)
         self._choose("objective", OBJECTIVES)
         self._choose("precision", PRECISIONS)
         for name in ("epochs", "batch", "accumulate", "evaluations"):
@@ -119,7 +129,8 @@ _KINDS: dict[type, tuple[tuple[type, ...], str]] = {
     float: ((int, float), "a number"),
     str: ((str,), "a text"),
     tuple: ((list, tuple), "a list of texts"),
-    dict: ((dict,), 'a table of texts: {LABEL_0 = "entailment"}'),
+    dict: ((dict,), "a table of texts"),
+    type(None): ((dict, type(None)), 'a table of texts: {LABEL_0 = "entailment"}'),
 }
 
 

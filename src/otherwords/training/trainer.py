@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..models.trained import TRAINED, TRAINING
 from ..storage.files import write_json
+from .history import START
 
 if TYPE_CHECKING:
     from ..models.predictions import Floats
@@ -70,7 +71,8 @@ def finish(folder: Path, figures: Mapping[str, float]) -> dict[str, float]:
     """Mark the training of a folder as finished, with its figures, which must be finite numbers."""
     header = _read(folder / TRAINING) or {}
     refuse_wrong_figures(figures, str(header.get("trainer", folder)), validated=bool(header["rows"]["valid"]))
-    write_json(folder / TRAINED, {**header, "figures": dict(figures)})
+    head = {"head": started} if (started := _read(folder / START)) else {}  # an encoder's: new, matched or replaced
+    write_json(folder / TRAINED, {**header, **head, "figures": dict(figures)})
     (folder / TRAINING).unlink()
     return dict(figures)
 

@@ -1,0 +1,339 @@
+"""Random search for the options of a trainer: draws that depend on the seed alone, one training folder per trial.
+
+A space is a TOML file, or a preset beside this module: for each option a list of values, or a range `{from, to}` with
+`step` or `count` for evenly spaced values, or `log = true`.
+"""
+
+import csv
+import io
+import json
+import math
+import shutil
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput, decode
+from ..models.trained import TRAINED
+from ..problem import get_task
+from ..progress import current
+from ..registry import Bound, Plugin, load_plugins, plugin_files, trainers
+from ..storage.files import digest, refuse_overwriting, write_json, write_text
+from .data import TrainingData, TrainingRow
+from .making import TrainingResult, collect, files_read, fit, refuse_unready, refuse_untrainable, train_recipe
+from .recipe import bind_trainer, read_recipe
+from .trainer import shown
+
+#: Files of a search: what it is, its rows, the table of its trials, and what became of each.
+_SEARCH, _ROWS, TRIALS, _TRIAL = "search.json", "rows.json", "trials.csv", "trial.json"
+#: The keys of a range.
+_RANGE = {"from", "to", "step", "count", "log"}
+#: So often a trial is drawn again if it was drawn before.
+_REDRAWS = 100
+#: What an engine does: apply a function to jobs, which may travel, and give the results in their order.
+Mapper = Callable[[Callable[["Trial"], dict[str, Any]], Iterable["Trial"]], Iterator[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A training of a search, by names and numbers: it may be carried out in another process, or on another machine."""
+
+    folder: str
+    rows: str
+    content: str
+    spec: str
+    seed: int
+    plugins: tuple[str, ...] = ()
+
+
+def search(
+    trainer: Bound,
+    space: str | Path | Mapping[str, Any],
+    data: TrainingData,
+    folder: str | Path,
+    budget: int = 10,
+    seed: int = 1,
+    mapper: Mapper = map,
+) -> dict[str, Any]:
+    """Try `budget` draws from a space, and return the options of the one with the best validation accuracy.
+
+    Options that the space does not name stay as they are. The folder holds the table of all trials; those that are
+    there are not repeated, and a larger budget adds to them.
+    """
+    place, drawn = Path(folder), _draws(trainer, space, budget, seed)
+    refuse_untrainable(trainer, data, seed)
+    if not data.valid:
+        raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
+    refuse_unready(trainer)
+    content = digest(data.fields, data.train, data.valid)[:16]
+    _refuse_other_search(place, {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)})
+    _write_rows(place / _ROWS, data, content)
+    jobs = [
+        Trial(str(place / f"trial-{n:03}"), str(place / _ROWS), content, _spec(trainer, options), seed, _files())
+        for n, options in enumerate(drawn, 1)
+    ]
+    outcomes = []
+    current().start("trials", len(jobs))
+    for outcome in mapper(run_trial, jobs):
+        outcomes.append(outcome)
+        current().advance(1)
+    current().done()
+    best = _best(outcomes, trainer)
+    _write_trials(place / TRIALS, drawn, outcomes, best)
+    return drawn[best]
+
+
+def run_trial(trial: Trial) -> dict[str, Any]:
+    """Train one trial, unless it was; a training that fails is a trial without figures, and says why."""
+    place = Path(trial.folder) / _TRIAL
+    key = {"spec": trial.spec, "seed": trial.seed, "rows": trial.content}
+    if place.is_file():
+        known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        if {name: known.get(name) for name in key} == key:
+            return known
+        shutil.rmtree(trial.folder)
+    load_plugins(trial.plugins)
+    started, outcome = time.perf_counter(), {**key, "figures": {}, "error": ""}
+    try:
+        outcome["figures"] = fit(
+            trainers.make(trial.spec), _read_rows(trial.rows, trial.content), trial.folder, trial.seed
+        )
+    except BadInput as error:
+        outcome["error"] = str(error)
+    outcome["seconds"] = round(time.perf_counter() - started, 3)
+    write_json(place, outcome)
+    return outcome
+
+
+def train_best(
+    recipe: str | Path | Mapping[str, Any],
+    trainer: str = "encoder",
+    *,
+    out: str | Path,
+    budget: int = 10,
+    space: str | Path | Mapping[str, Any] = "ie-paper",
+    mapper: Mapper = map,
+    **overrides: Any,
+) -> TrainingResult:
+    """Search for the options of a trainer on the data of a recipe, and keep the best model in `out`.
+
+    `out/search` has the table of the trials. A search that was interrupted goes on, trial by trial.
+    """
+    read, bound = read_recipe(recipe, trainer, **overrides)
+    _draws(bound, space, budget, read.seed)  # a wrong space is an error before any data is read
+    refuse_unready(bound)
+    refuse_overwriting(out, recipe, *files_read(read))
+    place = Path(out) / "search"
+    if not (Path(out) / TRAINED).is_file():
+        _refuse_foreign(Path(out))
+    best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
+    chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
+    result = train_recipe(*read_recipe(recipe, trainer, **{**overrides, **best}), Path(out), finished=chosen)
+    for path in place.glob("trial-*/*"):
+        if path.name != _TRIAL:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return result
+
+
+# Spaces
+
+
+def read_space(space: str | Path | Mapping[str, Any], plugin: Plugin) -> dict[str, list[Any] | dict[str, Any]]:
+    """The values of each option that a search may draw: a preset by its name, a TOML file, or the same as a mapping."""
+    where, table = _name(space), _table(space, plugin)
+    if not table:
+        raise BadInput("is empty", where=where, fix="name options of the trainer, with the values that they may have")
+    known = plugin.options()
+    for name, values in table.items():
+        if name not in known:
+            fix = f"{plugin.name} has {', '.join(known)}"
+            raise BadInput("no such option", where=where, field=name, fix=fix)
+        _refuse_wrong_values(values, where, name)
+    return {name: table[name] for name in known if name in table}  # the order of the file does not matter
+
+
+def presets() -> list[str]:
+    """The names of the spaces that come with the package."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.toml"))
+
+
+def _name(space: str | Path | Mapping[str, Any]) -> str:
+    return "space" if isinstance(space, Mapping) else str(space)
+
+
+def _table(space: str | Path | Mapping[str, Any], plugin: Plugin) -> dict[str, Any]:
+    """The part of a space that is about a trainer: the table of its name, or all where no table is a trainer's."""
+    found = space if isinstance(space, Mapping) else _read_file(str(space))
+    names = {one.name for one in trainers}
+    if plugin.name in found and isinstance(found[plugin.name], Mapping):
+        return dict(found[plugin.name])
+    if others := [name for name in found if name in names]:
+        fix = f"add a table [{plugin.name}], or give another space"
+        raise BadInput(f"has spaces for {', '.join(others)}, not for {plugin.name}", where=_name(space), fix=fix)
+    return dict(found)
+
+
+def _read_file(space: str) -> dict[str, Any]:
+    path = Path(__file__).with_name(f"{space}.toml") if space in presets() else Path(space).expanduser()
+    if not path.is_file():
+        fix = f"give a TOML file, or {' or '.join(presets())}"
+        raise BadInput("no such file", where=space, field="space", fix=fix)
+    try:
+        return tomllib.loads(decode(path.read_bytes(), space))
+    except ValueError as error:
+        raise BadInput(f"cannot be read as a space: {error}", where=space, fix="a space is a TOML file") from error
+
+
+def _refuse_wrong_values(values: Any, where: str, name: str) -> None:
+    fix = "write a list of values, or {from = 10, to = 30}, also with step, count or log = true"
+    if isinstance(values, list):
+        if not values:
+            raise BadInput("has no values", where=where, field=name, fix=fix)
+        return
+    if not isinstance(values, Mapping) or not {"from", "to"} <= set(values) <= _RANGE:
+        raise BadInput(f"found {values!r}", where=where, field=name, fix=fix)
+    low, high, log = values["from"], values["to"], values.get("log", False)
+    numbers = [low, high, *(values[key] for key in ("step", "count") if key in values)]
+    if any(isinstance(one, bool) or not isinstance(one, (int, float)) or not math.isfinite(one) for one in numbers):
+        raise BadInput(f"found {dict(values)}", where=where, field=name, fix=fix)
+    if low > high or (log is True and low <= 0) or not isinstance(log, bool):
+        fix = "give from at most as large as to, and above 0 with log"
+        raise BadInput(f"found {dict(values)}", where=where, field=name, fix=fix)
+    if values.get("step", 1) <= 0 or values.get("count", 1) < 1 or not isinstance(values.get("count", 1), int):
+        raise BadInput(f"found {dict(values)}", where=where, field=name, fix="give a step above 0, a count from 1 on")
+
+
+# Draws
+
+
+def _draws(trainer: Bound, space: str | Path | Mapping[str, Any], budget: int, seed: int) -> list[dict[str, Any]]:
+    """The options of each trial, all different; every one can be made."""
+    if budget < 1:
+        raise BadInput(f"found {budget}", field="search", fix="give the number of trials, from 1 on")
+    drawn: list[dict[str, Any]] = []
+    values = read_space(space, trainer.plugin)
+    for number in range(budget):
+        random = np.random.default_rng([seed, number])
+        for _ in range(_REDRAWS):
+            options = {name: _draw(choice, random) for name, choice in values.items()}
+            if options not in drawn:
+                break
+        else:
+            break  # a small space is searched whole
+        drawn.append(options)
+        bind_trainer(trainer.plugin, {**_given(trainer), **options}, _name(space))
+    return drawn
+
+
+def _draw(values: list[Any] | Mapping[str, Any], random: np.random.Generator) -> Any:
+    """One value of an option, each as likely.
+
+    >>> [_draw({"from": 0.05, "to": 1.0, "step": 0.05}, np.random.default_rng(n)) for n in range(4)]
+    [0.9, 0.5, 0.85, 0.85]
+    """
+    if isinstance(values, list):
+        return values[int(random.integers(len(values)))]
+    low, high = values["from"], values["to"]
+    if "step" in values:
+        steps = int(random.integers(math.floor((high - low) / values["step"] + 1e-9) + 1))
+        return _rounded(low + steps * values["step"], low, values["step"])
+    if "count" in values:
+        return float(f"{np.linspace(low, high, values['count'])[int(random.integers(values['count']))]:.12g}")
+    if values.get("log"):
+        found = math.exp(random.uniform(math.log(low), math.log(high)))
+        return _rounded(found, low, high) if type(low) is type(high) is int else found
+    return int(random.integers(low, high + 1)) if type(low) is type(high) is int else float(random.uniform(low, high))
+
+
+def _rounded(value: float, *given: float) -> float | int:
+    """A whole number where only whole numbers were given; else without the last bits of a sum."""
+    return round(value) if all(type(one) is int for one in given) else float(f"{value:.12g}")
+
+
+def _given(trainer: Bound) -> dict[str, Any]:
+    """The options of a trainer that are not the defaults."""
+    options = {name: getattr(trainer.function, name) for name in trainer.plugin.options()}
+    return {name: value for name, value in options.items() if value != trainer.plugin.options()[name]}
+
+
+def _spec(trainer: Bound, options: Mapping[str, Any]) -> str:
+    given = {**_given(trainer), **options}
+    written = ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in given.items())
+    return f"{trainer.plugin.full_name}({written})"
+
+
+# Trials
+
+
+def _best(outcomes: Sequence[dict[str, Any]], trainer: Bound) -> int:
+    """The place of the best: by validation accuracy, then by loss, then the first."""
+    good = [n for n, outcome in enumerate(outcomes) if "valid_accuracy" in outcome["figures"]]
+    if not good:
+        message = f"no trial succeeded: {outcomes[0]['error']}"
+        raise BadInput(message, where=trainer.name, field="search", fix="search in another space")
+    figures = [outcome["figures"] for outcome in outcomes]
+    return max(good, key=lambda n: (figures[n]["valid_accuracy"], -figures[n].get("valid_loss", 0.0), -n))
+
+
+def _write_trials(path: Path, drawn: Sequence[dict[str, Any]], outcomes: Sequence[dict[str, Any]], best: int) -> None:
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome["figures"] if name[:6] == "valid_"))
+    columns = ["trial", *drawn[0], *names, "seconds", "error", "chosen"]
+    text = io.StringIO()
+    table = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
+    table.writeheader()
+    for n, (options, outcome) in enumerate(zip(drawn, outcomes, strict=True)):
+        known = {"trial": n + 1, "seconds": outcome["seconds"], "error": outcome["error"]}
+        table.writerow({**options, **outcome["figures"], **known, "chosen": "yes" if n == best else ""})
+    write_text(path, text.getvalue())
+
+
+def _is_of(path: Path, spec: str) -> bool:
+    return bool(json.loads(path.read_text(encoding="utf-8"))["spec"] == spec)
+
+
+def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
+    path, now = folder / _SEARCH, json.loads(json.dumps(header))
+    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if there is None:
+        write_json(path, now)
+    elif differing := [name for name in now if there.get(name) != now[name]]:
+        changes = (f"{name} is {shown(there.get(name))} there, {shown(now[name])} now" for name in differing)
+        fix = "choose another folder, or delete it"
+        raise BadInput(f"contains another search: {'; '.join(changes)}", where=str(folder), fix=fix)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder with something else in it before any trial."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
+    others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if others and not (folder / "search" / _SEARCH).is_file():
+        message = f"is not the folder of a search: it contains {', '.join(others[:3])}"
+        raise BadInput(message, where=str(folder), fix="choose a new folder with -o")
+
+
+# Rows, for trials in other processes
+
+
+def _files() -> tuple[str, ...]:
+    return tuple(plugin_files())
+
+
+def _write_rows(path: Path, data: TrainingData, content: str) -> None:
+    values: dict[str, Any] = {"content": content, "task": asdict(data.task), "fields": data.fields}
+    values |= {"merged": data.merged, "train": data.train, "valid": data.valid}
+    if not path.is_file() or json.loads(path.read_text(encoding="utf-8"))["content"] != content:
+        write_text(path, json.dumps(values))
+
+
+@lru_cache(maxsize=1)
+def _read_rows(path: str, content: str) -> TrainingData:
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    train, valid = ([TrainingRow(tuple(texts), label) for texts, label in found[part]] for part in ("train", "valid"))
+    return TrainingData(get_task(found["task"]), tuple(found["fields"]), train, valid, merged=found["merged"])
