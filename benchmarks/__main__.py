@@ -29,6 +29,7 @@ NAMES = (
     "startup",
     "fuzz",
     "anytime",
+    "ie_laws",
 )
 
 

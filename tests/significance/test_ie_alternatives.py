@@ -88,7 +88,7 @@ def test_simulated_p_values_are_those_of_resampled_rows(null: str, statistic: st
 
 @settings(max_examples=at_most(40), deadline=None)
 @given(n10=st.integers(0, 60), n01=st.integers(0, 60), more=st.integers(1, 5_000))
-def test_cochran_is_the_two_sided_t_and_mcnemar_is_more_cautious(n10: int, n01: int, more: int) -> None:
+def test_cochran_is_the_two_sided_t_and_all_p_values_are_p_values(n10: int, n01: int, more: int) -> None:
     one = sample(n10 + n01 + more, n10, n01)
     t = ie_test(one, "exact", "inclusive").p
     assert symmetry_test(one, "cochran", "exact", "inclusive").p == pytest.approx(t, rel=1e-9)

@@ -21,7 +21,15 @@ from .ie_samples import RUN
 #: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
 _TOP, _EXAMPLES = 20, 4
 #: Settings up to which the summary has a line for each.
-_LINES = 60
+_LINES = 120
+#: The tests that decide each setting, by what they are called.
+_TESTS = {
+    "paper": "paper's null",
+    "released": "released null",
+    "exact": "exact null",
+    "mcnemar": "McNemar",
+    "cochran": "Cochran's Q",
+}
 #: What differs from machine to machine: kept apart, so that the same experiment gives the same files.
 TIMINGS = ("seconds",)
 
@@ -220,7 +228,7 @@ def _tables_17_and_18(found: IEResults) -> Iterable[Exhibit | Absent]:
     for dataset, frame in _parts(found.hard):
         title = f"{dataset}: hard cases, those that fool most settings first"
         ordered = frame.sort("settings", "id", descending=[True, False])
-        shown = ordered.group_by("gold", maintain_order=True).head(_EXAMPLES // 2)
+        shown = ordered.group_by("gold", maintain_order=True).head(_EXAMPLES // 2).select(ordered.columns)
         yield Exhibit(_file("table-17", dataset), "Tables 17 and 18", title, ordered, "", shown)
     if not found.hard.height:
         yield Absent("Tables 17 and 18", "no item fooled all models")
@@ -281,14 +289,17 @@ def _decision(one: dict[str, Any]) -> str:
 def _notes(found: IEResults) -> list[str]:
     settings, decisions = found.settings, found.decisions
     rejected, overall = int(decisions["rejected"].sum()), int(decisions["rejected_overall"].sum())
+    others = ", ".join(f"{name} {int(decisions[f'rejected_{key}'].sum())}" for key, name in _TESTS.items())
+    points = f"{100 * settings.margin:g} point{'s' * (settings.margin != 0.01)}"
     lines = [
         (
             f"decision: {rejected} of {decisions.height} settings reject equal accuracy: a run has p < {_level(found)} "
             f"({settings.null} null, Bonferroni). Over all settings together (Holm): {overall}."
         ),
-        f"equivalent: accuracies within {100 * settings.margin:g} points in every run (TOST, p < {settings.alpha:g}).",
+        f"rejected by each test: {others}.",
+        f"equivalent: accuracies within {points} in every run (TOST, p < {settings.alpha:g}).",
         (
-            "accuracy, after: % right on the test set as it is, transformed, means over runs; drop: the difference. "
+            "accuracy, after: % right on the test set as it is and transformed, over all runs; drop: the difference. "
             "flips: % of answers that change, which the test does not see where they cancel."
         ),
         _unsound_note(found),
@@ -306,7 +317,7 @@ def _unsound_note(found: IEResults) -> str:
     explained = int(found.decisions["explained"].sum())
     parts = []
     for one in found.sound.filter(pl.col("part") == "test").iter_rows(named=True):
-        source = f"{one['judged']} pairs judged" if one["source"] == JUDGED else one["source"]
+        source = f"{one['pairs']} pairs judged" if one["source"] == JUDGED else one["source"]
         ends = f"{100 * one['wilson_low']:.1f}–{100 * one['wilson_high']:.1f}"
         parts.append(f"{one['dataset']} {100 * one['sound']:.1f} % sound [{ends}] ({source})")
     return (
@@ -377,6 +388,10 @@ def write(found: IEResults, folder: Path) -> list[Path]:
 def page(found: IEResults, shown: Sequence[Exhibit | Absent]) -> str:
     """All results as one page of Markdown: the summary, then every figure and table, and those that there are not."""
     parts = ["# IE test: results", "", "```text", text(found), "```", ""]
+    parts += [
+        "All numbers: [runs.csv](runs.csv), a row per run; [decisions.csv](decisions.csv), a row per setting.",
+        "",
+    ]
     for one in shown:
         if isinstance(one, Absent):
             parts += [f"## {one.paper}", "", f"Not here: {one.why}.", ""]

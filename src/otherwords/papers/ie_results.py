@@ -191,8 +191,8 @@ def decide_settings(runs: pl.DataFrame, shares: pl.DataFrame, settings: ResultSe
     """A row per setting: means over its runs, the decision of every test, equivalence, and the drop by unsound ones.
 
     `reachable` is false where so few rows were changed that no outcome could be rejected. `p_adjusted` is the smallest
-    p-value times the number of runs; `rejected_overall` is Holm's procedure over all
-    settings of the experiment, which the paper does not use.
+    p-value of the exact null times the number of runs (simulated ones have a floor), and `rejected_overall` Holm's
+    procedure on it over all settings of the experiment, which the paper does not use.
     """
     groups = runs.sort(RUN).partition_by(SETTING, maintain_order=True)
     rows = pl.DataFrame([_decide(one, settings) for one in groups])
@@ -214,7 +214,7 @@ def _decide(runs: pl.DataFrame, settings: ResultSettings) -> dict[str, Any]:
         "reachable": reachable(runs["n"][0], settings.alpha, runs.height, _changed(runs)),
         "runs_bonferroni": sum(decision.bonferroni),
         "runs_holm": sum(decision.holm),
-        "p_adjusted": min(1.0, decision.smallest * runs.height),
+        "p_adjusted": min(1.0, min(runs["p_exact"]) * runs.height),
         **{f"rejected_{name}": decide(runs[f"p_{name}"], settings.alpha).rejected for name in (*NULLS, *SYMMETRY)},
         "largest_p_tost": runs["p_tost"].max(),
         "equivalent": bool((runs["p_tost"] < settings.alpha).all()),
@@ -258,7 +258,7 @@ def sound_shares(datasets: Iterable[str], verdicts: Mapping[str, Verdicts | None
 def _share(k: float, n: int) -> dict[str, float]:
     ends = {"wald": wald(k, n), "wilson": wilson(round(k), n)}
     bounds = {f"{kind}_{end}": at for kind, both in ends.items() for end, at in zip(("low", "high"), both, strict=True)}
-    return {"judged": n, "sound": k / n, **bounds}
+    return {"pairs": n, "sound": k / n, **bounds}
 
 
 def _with_unsound(decisions: pl.DataFrame, shares: pl.DataFrame) -> pl.DataFrame:

@@ -85,7 +85,7 @@ def survey(rows: pl.LazyFrame, left_out: Iterable[str] = ()) -> Survey:
     counts = {"n": pl.len(), "right": pl.col("A").sum(), "n10": lost.sum(), "n01": gained.sum()}
     if "changed" in rows.collect_schema():
         counts |= {"changed": pl.col("changed").sum(), "flipped": (pl.col("before") != pl.col("after")).sum()}
-        counts |= {"distinct": pl.col("id").n_unique(), "answers": pl.col("before").n_unique()}
+        counts |= {"distinct": pl.col("id").hash().n_unique(), "answers": pl.col("before").n_unique()}
     fooled = rows.filter(lost, pl.col("run") == 1, ~pl.col("model").is_in(list(left_out)))
     # As many as there are models and settings: an item that fools all models is among those of each.
     items = fooled.group_by("dataset", "id", "gold").agg(models=pl.col("model").n_unique(), settings=pl.len())

@@ -191,7 +191,9 @@ def _join(parts: list[str]) -> str:
 # Charts: curves in panels, and bars
 
 #: A panel's width and height inside its axes, and the margins to its left, above and below.
-_WIDTH, _HEIGHT, _LEFT, _ABOVE, _BELOW = 250, 180, 62, 34, 46
+_WIDTH, _HEIGHT, _LEFT, _ABOVE, _BELOW = 250, 180, 74, 34, 46
+#: From the edge of a panel to its first and last point; points of a curve above which signs would cover each other.
+_INSET, _MANY = 10, 30
 #: Colours that colour-blind readers tell apart (Okabe and Ito 2008), and for the black and white print: dashes, signs.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "12 4")
@@ -205,7 +207,7 @@ _SIGNS = (
 _CHART_STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.quiet{fill:#555}"
     ".grid{stroke:#e2e2e2}.axis{stroke:#888}.curve{fill:none;stroke-width:1.6}"
-    ".limit{stroke:#b00020;stroke-dasharray:4 3}"
+    ".limit{stroke:#b00020;stroke-dasharray:4 3}.over{fill:#b00020;paint-order:stroke;stroke:#fff;stroke-width:3}"
 )
 
 
@@ -244,9 +246,9 @@ def line_chart(
     for number, panel in enumerate(shown):
         row, column = divmod(number, columns)
         at = f"translate({_LEFT + column * (_WIDTH + _LEFT)} {top + _ABOVE + row * cell})"
-        parts.append(f'<g transform="{at}">{_axes(panel.title, across, scale, x, y, limit)}')
+        parts.append(f'<g transform="{at}">{_axes(panel.title, across, scale, x, y)}')
         parts += [_drawn(curve, names.index(curve.name), len(names), across, scale) for curve in panel.curves]
-        parts.append("</g>\n")
+        parts.append(f"{_across(limit, scale) if limit else ''}</g>\n")
     width, height = columns * (_WIDTH + _LEFT) + 24, top + -(-len(shown) // columns) * cell + 4
     return _document(title, _in_words(shown, x, y), width, height, "".join(parts))
 
@@ -264,11 +266,12 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float]], x: str) -> str:
     height = 40 + 22 * len(bars) + 30
     parts.append(f'<text class="quiet" x="{left}" y="{height - 12}">{escape(x)}</text>\n')
     words = "; ".join(f"{name}: {100 * share:.1f} %" for name, share in bars)
-    return _document(title, words, left + 2 * _HEIGHT + 80, height, "".join(parts), heading=True)
+    return _document(title, words, left + 2 * _HEIGHT + 80, height, "".join(parts))
 
 
-def _document(title: str, words: str, width: int, height: int, body: str, heading: bool = False) -> str:
-    shown = f'<text class="title" x="16" y="22">{escape(title)}</text>\n' if heading else ""
+def _document(title: str, words: str, width: int, height: int, body: str) -> str:
+    shown = f'<text class="title" x="16" y="22">{escape(title)}</text>\n'
+    width = max(width, 32 + 8 * len(title))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">\n<title>{escape(title)}</title>\n<desc>{escape(words)}</desc>\n'
@@ -301,7 +304,7 @@ def _look(number: int) -> tuple[str, str, str]:
 
 def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
     """The names of the curves, in as many lines as they need, and how high these are."""
-    parts, x, y = [], 16, 18
+    parts, x, y = [], 16, 44
     for number, name in enumerate(names):
         colour, dashes, sign = _look(number)
         needed = 56 + round(7 * len(name))
@@ -314,9 +317,7 @@ def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
     return "".join(parts), y + 14
 
 
-def _axes(
-    title: str, across: Sequence[float], scale: Sequence[float], x: str, y: str, limit: tuple[float, str] | None
-) -> str:
+def _axes(title: str, across: Sequence[float], scale: Sequence[float], x: str, y: str) -> str:
     """The frame of a panel; its origin is the upper left corner inside the axes."""
     parts = [f'<text class="title" y="-12">{escape(title)}</text>']
     for tick in scale:
@@ -327,14 +328,17 @@ def _axes(
         at = _along(tick, across)
         parts.append(f'<text class="quiet" x="{at}" y="{_HEIGHT + 17}" text-anchor="middle">{tick:.4g}</text>')
     middle = f'<text class="quiet" x="{_WIDTH / 2}" y="{_HEIGHT + 36}" text-anchor="middle">{escape(x)}</text>'
-    turned = f'transform="rotate(-90)" x="{-_HEIGHT / 2}" y="-46"'
+    turned = f'transform="rotate(-90)" x="{-_HEIGHT / 2}" y="-52"'
     parts.append(f'<line class="axis" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{middle}')
     parts.append(f'<text class="quiet" {turned} text-anchor="middle">{escape(y)}</text>\n')
-    if limit:
-        at = _up(limit[0], scale)
-        parts.append(f'<line class="limit" x2="{_WIDTH}" y1="{at}" y2="{at}"><title>{escape(limit[1])}</title></line>')
-        parts.append(f'<text class="quiet" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{escape(limit[1])}</text>\n')
     return "".join(parts)
+
+
+def _across(limit: tuple[float, str], scale: Sequence[float]) -> str:
+    """A line across a panel, with its name; drawn last, in letters that stand out from curves."""
+    at = _up(limit[0], scale)
+    line = f'<line class="limit" x2="{_WIDTH}" y1="{at}" y2="{at}"/>'
+    return f'{line}<text class="over" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{escape(limit[1])}</text>\n'
 
 
 def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scale: Sequence[float]) -> str:
@@ -349,6 +353,7 @@ def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scal
         for x, _, y, bar in at
         if bar > 0
     )
+    sign = sign if len(at) <= _MANY else "m-1.5-1.5h3v3h-3z"
     signs = "".join(f"M{x} {height}{sign}" for x, height, _, _ in at)
     whiskers = f'<path d="{bars}" stroke="{colour}" fill="none"/>' if bars else ""
     return f'<g><title>{escape(curve.name)}</title>{line}{whiskers}<path d="{signs}" fill="{colour}"/></g>\n'
@@ -359,4 +364,4 @@ def _up(value: float, scale: Sequence[float]) -> float:
 
 
 def _along(value: float, across: Sequence[float]) -> float:
-    return round(_WIDTH * (value - across[0]) / (across[-1] - across[0]), 1)
+    return round(_INSET + (_WIDTH - 2 * _INSET) * (value - across[0]) / (across[-1] - across[0]), 1)
