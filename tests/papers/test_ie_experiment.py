@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ie_grids import answers_of, own_plugins, problems, results_of, settings, write_rows  # noqa: F401
+from ie_grids import answers_of, forget_plugins, problems, results_of, settings, write_rows
 from refusals import refuses
 
 import otherwords as ow
@@ -23,8 +23,9 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "ie_test"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_plugins: None) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    forget_plugins(monkeypatch)
     return tmp_path
 
 
@@ -439,3 +440,65 @@ def test_draws_of_sizes_and_of_samples_are_independent_of_one_another():
     names = [f"p{n}" for n in range(4000)]
     one, two = (draws(names, seed) < 0.5 for seed in (1, 2))
     assert abs((one == two).mean() - 0.5) < 0.04
+
+
+# Search
+
+
+def with_search(values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    Path("space.toml").write_text("steps = [3, 5, 8]\npenalty = [0.1, 1.0]\n")
+    return {**values, "models": {"bow": {"trainer": "bag_of_words", "search": 3, "space": "space.toml", **more}}}
+
+
+def test_options_are_searched_once_per_model_and_data_set(place):
+    values = with_search(settings(place))
+    done = run_ie_test(values, out="x")
+    trials = pl.read_csv("x/search/mine/bow/trials.csv")
+    assert trials.height == 3
+    chosen = trials.filter(pl.col("chosen") == "yes").row(0, named=True)
+    for rho in ("0.00", "0.50"):
+        for run in (1, 2):
+            signature = f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
+            assert cell_of(Path("x"), rho=rho, run=run)["trainer"] == signature
+    assert done.estimate.trainings == done.estimate.done == 4 + 3
+    assert done.results is not None
+    assert done.results.settings.spaces == {"bow": {"penalty": "[0.1, 1.0]", "steps": "[3, 5, 8]"}}
+    before, trial = results_of(Path("x")), Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns
+    run_ie_test(values, out="x")
+    assert results_of(Path("x")) == before
+    assert Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns == trial
+
+
+def test_options_are_searched_inside_every_sample(place):
+    values = with_search(settings(place), search_inside=True)
+    done = run_ie_test(values, out="x")
+    tables = sorted(Path("x/cells").rglob("trials.csv"))
+    assert len(tables) == 4
+    for table in tables:
+        chosen = pl.read_csv(table).filter(pl.col("chosen") == "yes").row(0, named=True)
+        cell = json.loads((table.parents[1] / "cell.json").read_text())
+        assert cell["trainer"] == f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
+    assert done.estimate.trainings == 4 * (1 + 3)
+    assert not list(Path("x").rglob("trial-*/weights*"))
+
+
+def test_a_dry_run_with_a_search_does_its_first_trial(place):
+    values = with_search(settings(place))
+    done = run_ie_test(values, out="x", dry_run=True)
+    assert (done.estimate.trainings, done.estimate.done) == (7, 0)
+    assert done.estimate.seconds > 0
+    assert sorted(one.name for one in Path("x/search/mine/bow").glob("trial-*")) == ["trial-001"]
+    assert not Path("x/cells").exists()
+    trial = Path("x/search/mine/bow/trial-001/trial.json").read_bytes()
+    run_ie_test(values, out="x")
+    assert Path("x/search/mine/bow/trial-001/trial.json").read_bytes() == trial
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [("models.bow.space", "no-such"), ("models.bow.search", -1), ("datasets.mine.valid", 0.0)]
+)
+def test_a_wrong_search_is_refused_before_any_training(place, path, value):
+    with refuses(BadInput):
+        run_ie_test(changed_setting(with_search(settings(place)), path, value), out="x")
+    assert not list(place.rglob("cells"))
+    assert not list(place.rglob("search"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ie_grids import SLOW, answers_of, as_toml, own_plugins, results_of, settings  # noqa: F401
+from ie_grids import SLOW, answers_of, as_toml, forget_plugins, results_of, settings
 
 from otherwords.papers.ie_experiment import run_ie_test
 
@@ -19,9 +19,10 @@ MAIN = "from otherwords.cli import main; main()"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_plugins: None) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an experiment of six cells, whose trainer writes down each fit."""
     monkeypatch.chdir(tmp_path)
+    forget_plugins(monkeypatch)
     (tmp_path / "slow.py").write_text(SLOW)
     values = settings(tmp_path, plugins=["slow.py"], runs=3, models={"slow": {"trainer": "slow"}})
     (tmp_path / "x.toml").write_text(as_toml(values))

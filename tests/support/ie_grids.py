@@ -43,9 +43,8 @@ class Slow:
 """
 
 
-@pytest.fixture
-def own_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plug-ins that a test loads from files are forgotten after it."""
+def forget_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the plug-ins that a test loads from files, after it."""
     list(registry.trainers)
     monkeypatch.setattr(registry.trainers, "_plugins", dict(registry.trainers._plugins))
     monkeypatch.setattr(registry, "_plugin_files", {})
