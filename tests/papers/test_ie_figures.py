@@ -189,6 +189,12 @@ def test_the_summary_has_a_line_for_each_setting(whole: IEResults) -> None:
     assert lines[-1] == whole.settings.signature
 
 
+def test_the_summary_tells_what_whole_clusters_say() -> None:
+    matched = experiment().with_columns(cluster=pl.col("id").str.slice(0, 2))
+    assert "clusters swapped whole" in text(analysed(matched))
+    assert "clusters" not in text(analysed(experiment()))
+
+
 def test_decisions_are_worded_apart() -> None:
     same = text(analysed(experiment(rows=600).with_columns(after="before")))
     assert same.count("  equivalent") == 4

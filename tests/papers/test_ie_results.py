@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from otherwords.errors import BadInput
 from otherwords.papers.ie_results import AT_CHANCE, ONE_ANSWER, IEResults, ResultSettings, results
 from otherwords.papers.ie_samples import RUN
 from otherwords.significance.ie_test import Matched, ie_test
+from otherwords.significance.proportions import mcnemar as exact_mcnemar
 from otherwords.significance.proportions import tost, wald, wilson
 
 
@@ -121,6 +123,40 @@ def test_collapsed_runs_are_marked_and_kept() -> None:
     assert found.decisions.filter(model="a", rho=0.0).select("runs", "collapsed").row(0) == (2, 2)
     assert found.snr.filter(model="a")["values"].item() == 4  # also of those that collapsed
     assert (found.runs.filter(model="b")["collapsed"] == "").all()
+
+
+# Clusters
+
+
+def test_items_of_a_cluster_are_swapped_together() -> None:
+    matched = experiment(rows=36, runs=1, rho=(0.5,))
+    premise = matched.with_columns(cluster=(pl.col("id").str.slice(1).cast(pl.Int64) // 3).cast(pl.String))
+    found = analysed(premise)
+    for model in ("a", "b"):
+        part = premise.filter(model=model)
+        a, b = matched_of(part)
+        drops = [int(a[at : at + 3].sum()) - int(b[at : at + 3].sum()) for at in range(0, 36, 3)]
+        sums = [
+            sum(sign * one for sign, one in zip(signs, drops, strict=True)) for signs in product((1, -1), repeat=12)
+        ]
+        expected = np.mean([abs(one) >= abs(sum(drops)) for one in sums])
+        row = one_run(found, model=model)
+        assert (row["clusters"], row["p_clustered"]) == (12, pytest.approx(expected, abs=1e-12))
+    assert found.decisions["rejected_clustered"].dtype == pl.Boolean
+    assert "p_clustered" not in analysed(matched).runs.columns
+
+
+def test_an_item_without_a_cluster_is_one() -> None:
+    matched = experiment(runs=1)
+    alone = analysed(matched.with_columns(cluster=pl.lit(None, pl.String))).runs
+    assert alone["clusters"].unique().to_list() == [60]
+    for row in alone.iter_rows(named=True):
+        assert row["p_clustered"] == pytest.approx(exact_mcnemar(row["n10"], row["n01"]).p, abs=1e-12)
+
+
+def test_clusters_survive_the_vote() -> None:
+    matched = experiment().with_columns(cluster=pl.col("id").str.slice(0, 2))
+    assert analysed(matched.with_columns(vote=pl.lit(1))).runs.equals(analysed(matched).runs)
 
 
 # Votes (Alternative 2)

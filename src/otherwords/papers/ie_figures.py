@@ -15,7 +15,7 @@ from ..scoring.layout import p_value
 from ..storage import tables
 from ..storage.files import write_text
 from ..storage.specs import split_signature
-from .ie_results import JUDGED, IEResults
+from .ie_results import JUDGED, IEResults, names_of_tests
 from .ie_samples import RUN
 
 #: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
@@ -29,6 +29,7 @@ _TESTS = {
     "exact": "exact null",
     "mcnemar": "McNemar",
     "cochran": "Cochran's Q",
+    "clustered": "clusters swapped whole",
 }
 #: What differs from machine to machine: kept apart, so that the same experiment gives the same files.
 TIMINGS = ("seconds",)
@@ -289,7 +290,8 @@ def _decision(one: dict[str, Any]) -> str:
 def _notes(found: IEResults) -> list[str]:
     settings, decisions = found.settings, found.decisions
     rejected, overall = int(decisions["rejected"].sum()), int(decisions["rejected_overall"].sum())
-    others = ", ".join(f"{name} {int(decisions[f'rejected_{key}'].sum())}" for key, name in _TESTS.items())
+    tests = {f"rejected_{name}": _TESTS[name] for name in names_of_tests(found.runs)}
+    others = ", ".join(f"{name} {int(decisions[column].sum())}" for column, name in tests.items())
     points = f"{100 * settings.margin:g} point{'s' * (settings.margin != 0.01)}"
     lines = [
         (

@@ -26,6 +26,7 @@ from ..significance.ie_test import (
     unsound_drop,
 )
 from ..significance.multiple import adjust
+from ..significance.permutation import sign_test
 from ..significance.proportions import mcnemar, tost, wald, wilson
 from .ie_samples import RUN, SETTING, checked, describe_hard, majority, refuse_odd_runs, survey, with_correctness
 
@@ -37,7 +38,9 @@ _PRINTED_IN = {"train": "1", "test": "16"}
 JUDGED = "judged"
 #: What makes a run a collapsed one.
 ONE_ANSWER, AT_CHANCE = "one answer", "at chance"
-#: How many of the texts that were judged, and of the pairs, are sound.
+#: The test that swaps whole clusters.
+CLUSTERED = "clustered"
+#: Of the training and the test set: how many pairs are sound, and how many were judged.
 Verdicts = Mapping[str, tuple[int, int]]
 
 
@@ -104,7 +107,7 @@ def results(
         rows = majority(rows)
     found = survey(with_correctness(rows), [settings.baseline])
     refuse_odd_runs(cells, found)
-    runs = _with_cells(tested_runs(found.runs, settings), cells)
+    runs = _with_cells(analyse_runs(found.runs, settings), cells)
     runs = mark_collapsed(runs, found.golds)
     shares = sound_shares(runs["dataset"].unique().sort(), settings.sound)
     decisions = decide_settings(runs, shares, settings)
@@ -128,11 +131,13 @@ def as_matched(run: Mapping[str, Any]) -> Matched:
     return Matched(run["n"], run["right"], run["n10"], run["n01"])
 
 
-def tested_runs(runs: pl.DataFrame, settings: ResultSettings) -> pl.DataFrame:
+def analyse_runs(runs: pl.DataFrame, settings: ResultSettings) -> pl.DataFrame:
     """Accuracies, flips and all tests of each run, from its counts."""
     _refuse_few_replicates(runs, settings)
     tested = pl.DataFrame([_tests(as_matched(run), settings) for run in runs.iter_rows(named=True)])
-    whole = runs.drop("distinct", strict=False).hstack(tested)
+    if "drops" in runs.columns:
+        tested = tested.with_columns(p_clustered=pl.Series([sign_test(one.to_numpy()) for one in runs["drops"]]))
+    whole = runs.drop("distinct", "drops", strict=False).hstack(tested)
     if "flipped" not in whole.columns:
         return whole
     return whole.with_columns(
@@ -215,10 +220,15 @@ def _decide(runs: pl.DataFrame, settings: ResultSettings) -> dict[str, Any]:
         "runs_bonferroni": sum(decision.bonferroni),
         "runs_holm": sum(decision.holm),
         "p_adjusted": min(1.0, min(runs["p_exact"]) * runs.height),
-        **{f"rejected_{name}": decide(runs[f"p_{name}"], settings.alpha).rejected for name in (*NULLS, *SYMMETRY)},
+        **{f"rejected_{name}": decide(runs[f"p_{name}"], settings.alpha).rejected for name in names_of_tests(runs)},
         "largest_p_tost": runs["p_tost"].max(),
         "equivalent": bool((runs["p_tost"] < settings.alpha).all()),
     }
+
+
+def names_of_tests(runs: pl.DataFrame) -> list[str]:
+    """The tests that runs have: under the three nulls, of Alternative 1, and by clusters where these are known."""
+    return [name for name in (*NULLS, *SYMMETRY, CLUSTERED) if f"p_{name}" in runs.columns]
 
 
 def _changed(runs: pl.DataFrame) -> int | None:

@@ -1,7 +1,7 @@
 """The matched samples of an IE experiment: answers checked, retrainings put to the vote, and all counted in one pass.
 
 A row is an item of a test set as one run answers it: `gold`, the label `before` and `after` the transformation, and
-whether this `changed` the item at all.
+whether this `changed` the item at all. Items of a `cluster` (a premise, say) are not independent.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def majority(rows: pl.LazyFrame) -> pl.LazyFrame:
     """
     keys = [*RUN, "id"]
     sides = [_most_voted(rows, keys, side) for side in ("before", "after")]
-    same = rows.group_by(keys).agg(pl.col("gold").first(), pl.col("changed").any())
+    kept = [pl.col("cluster").first()] if "cluster" in rows.collect_schema() else []
+    same = rows.group_by(keys).agg(pl.col("gold").first(), pl.col("changed").any(), *kept)
     return same.join(sides[0], on=keys).join(sides[1], on=keys)
 
 
@@ -83,17 +84,32 @@ def survey(rows: pl.LazyFrame, left_out: Iterable[str] = ()) -> Survey:
     """
     lost, gained = pl.col("A") & ~pl.col("B"), pl.col("B") & ~pl.col("A")
     counts = {"n": pl.len(), "right": pl.col("A").sum(), "n10": lost.sum(), "n01": gained.sum()}
-    if "changed" in rows.collect_schema():
+    columns = rows.collect_schema().names()
+    if "changed" in columns:
         counts |= {"changed": pl.col("changed").sum(), "flipped": (pl.col("before") != pl.col("after")).sum()}
         counts |= {"distinct": pl.col("id").hash().n_unique(), "answers": pl.col("before").n_unique()}
     fooled = rows.filter(lost, pl.col("run") == 1, ~pl.col("model").is_in(list(left_out)))
     # As many as there are models and settings: an item that fools all models is among those of each.
     items = fooled.group_by("dataset", "id", "gold").agg(models=pl.col("model").n_unique(), settings=pl.len())
     golds = rows.filter(pl.col("run") == 1).group_by(*SETTING, "gold").agg(n=pl.len())
-    runs, hard, labels = pl.collect_all([rows.group_by(RUN).agg(**counts), items, golds], engine="streaming")
-    whole = pl.exclude(*SETTING).cast(pl.Int64)
-    runs = runs.with_columns(whole, pl.col("rho").cast(pl.Float64).round(6)).sort(RUN)
+    tables = [rows.group_by(RUN).agg(**counts), items, golds, *([_drops(rows)] if "cluster" in columns else [])]
+    runs, hard, labels, *clustered = pl.collect_all(tables, engine="streaming")
+    runs = runs.with_columns(pl.exclude(*SETTING).cast(pl.Int64))
+    for drops in clustered:
+        runs = runs.join(drops, on=RUN)
+    runs = runs.with_columns(pl.col("rho").cast(pl.Float64).round(6)).sort(RUN)
     return Survey(runs, _fooled_by_all(hard, runs, left_out), _gold_labels(labels))
+
+
+def _drops(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """For each run, how many more items are right before than after in each cluster where these differ."""
+    cluster = pl.coalesce(pl.col("cluster").cast(pl.String), pl.format("item {}", "id"))
+    drop = pl.col("A").cast(pl.Int64).sum() - pl.col("B").cast(pl.Int64).sum()
+    sums = rows.group_by(*RUN, cluster.alias("cluster")).agg(drop=drop)
+    drops = pl.col("drop").filter(pl.col("drop") != 0).sort()
+    return (
+        sums.group_by(RUN).agg(clusters=pl.len().cast(pl.Int64), drops=drops).with_columns(pl.col("run").cast(pl.Int64))
+    )
 
 
 def _fooled_by_all(items: pl.DataFrame, runs: pl.DataFrame, left_out: Iterable[str]) -> pl.DataFrame:

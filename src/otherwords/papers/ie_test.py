@@ -20,10 +20,10 @@ from .ie_results import (
     ANNOTATED,
     SOUND,
     ResultSettings,
+    analyse_runs,
     decide_settings,
     signal_to_noise,
     sound_shares,
-    tested_runs,
 )
 from .ie_samples import RUN, Survey, describe_hard
 from .ie_samples import survey as count_samples
@@ -79,9 +79,9 @@ def reproduce(data: Path) -> list[Cell]:
 def _tested(runs: pl.DataFrame) -> pl.DataFrame:
     """All tests of every run; the 1,010 runs of the baseline are shown with their exact p-values alone."""
     scan = pl.col("model") == BASELINE
-    deep, baseline = tested_runs(runs.filter(~scan), SETTINGS), runs.filter(scan)
+    deep, baseline = analyse_runs(runs.filter(~scan), SETTINGS), runs.filter(scan)
     quick = replace(SETTINGS, replicates=1)
-    return pl.concat([deep, tested_runs(baseline, quick)] if baseline.height else [deep]).sort(RUN)
+    return pl.concat([deep, analyse_runs(baseline, quick)] if baseline.height else [deep]).sort(RUN)
 
 
 def _sound_shares() -> Obtained:

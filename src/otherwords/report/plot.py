@@ -8,6 +8,7 @@ dark on white.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -211,6 +212,10 @@ _CHART_STYLE = (
 )
 
 
+#: Characters that XML does not have.
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
 class Curve(NamedTuple):
     """A curve through points: x, y, and how far the bar at the point reaches up and down (0: there is none)."""
 
@@ -236,8 +241,8 @@ def line_chart(
     shown = [_finite(panel) for panel in panels]
     points = [point for panel in shown for curve in panel.curves for point in curve.points] or [(0.0, 0.0, 0.0)]
     heights = [y + sign * bar for _, y, bar in points for sign in (1, -1)]
-    scale = round_ticks([*heights, *([limit[0]] if limit else []), *([least] if math.isfinite(least) else [])])
-    across = round_ticks([point[0] for point in points])
+    scale = _ticks([*heights, *([limit[0]] if limit else []), *([least] if math.isfinite(least) else [])])
+    across = _ticks([point[0] for point in points])
     names = list(dict.fromkeys(curve.name for panel in shown for curve in panel.curves))
     columns = min(3, max(1, len(shown)))
     legend, top = _chart_legend(names, columns * (_WIDTH + _LEFT))
@@ -260,23 +265,31 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float]], x: str) -> str:
     parts = []
     for row, (name, share) in enumerate(bars):
         y, width = 40 + 22 * row, _HEIGHT * 2 * share / most
-        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{_escaped(name)}</text>')
         parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="16" fill="{_COLOURS[0]}"/>')
         parts.append(f'<text class="quiet" x="{left + width + 6:.1f}" y="{y + 12}">{100 * share:.1f} %</text>\n')
     height = 40 + 22 * len(bars) + 30
-    parts.append(f'<text class="quiet" x="{left}" y="{height - 12}">{escape(x)}</text>\n')
+    parts.append(f'<text class="quiet" x="{left}" y="{height - 12}">{_escaped(x)}</text>\n')
     words = "; ".join(f"{name}: {100 * share:.1f} %" for name, share in bars)
     return _document(title, words, left + 2 * _HEIGHT + 80, height, "".join(parts))
 
 
 def _document(title: str, words: str, width: int, height: int, body: str) -> str:
-    shown = f'<text class="title" x="16" y="22">{escape(title)}</text>\n'
+    shown = f'<text class="title" x="16" y="22">{_escaped(title)}</text>\n'
     width = max(width, 32 + 8 * len(title))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}">\n<title>{escape(title)}</title>\n<desc>{escape(words)}</desc>\n'
+        f'viewBox="0 0 {width} {height}">\n<title>{_escaped(title)}</title>\n<desc>{_escaped(words)}</desc>\n'
         f'<style>{_CHART_STYLE}</style>\n<rect width="{width}" height="{height}" fill="#fff"/>\n{shown}{body}</svg>\n'
     )
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    return round_ticks([round(value, 6) for value in values])  # what differs by less is one point
+
+
+def _escaped(text: str) -> str:
+    return escape(_NO_XML.sub("\ufffd", text))
 
 
 def _finite(panel: Panel) -> Panel:
@@ -312,14 +325,14 @@ def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
             x, y = 16, y + 20
         line = f'<path class="curve" d="M{x} {y}h28" stroke="{colour}" stroke-dasharray="{dashes}"/>'
         parts.append(f'{line}<path d="M{x + 14} {y}{sign}" fill="{colour}"/>')
-        parts.append(f'<text x="{x + 36}" y="{y + 4}">{escape(name)}</text>\n')
+        parts.append(f'<text x="{x + 36}" y="{y + 4}">{_escaped(name)}</text>\n')
         x += needed
     return "".join(parts), y + 14
 
 
 def _axes(title: str, across: Sequence[float], scale: Sequence[float], x: str, y: str) -> str:
     """The frame of a panel; its origin is the upper left corner inside the axes."""
-    parts = [f'<text class="title" y="-12">{escape(title)}</text>']
+    parts = [f'<text class="title" y="-12">{_escaped(title)}</text>']
     for tick in scale:
         at = _up(tick, scale)
         parts.append(f'<line class="grid" x2="{_WIDTH}" y1="{at}" y2="{at}"/>')
@@ -327,10 +340,10 @@ def _axes(title: str, across: Sequence[float], scale: Sequence[float], x: str, y
     for tick in across:
         at = _along(tick, across)
         parts.append(f'<text class="quiet" x="{at}" y="{_HEIGHT + 17}" text-anchor="middle">{tick:.4g}</text>')
-    middle = f'<text class="quiet" x="{_WIDTH / 2}" y="{_HEIGHT + 36}" text-anchor="middle">{escape(x)}</text>'
+    middle = f'<text class="quiet" x="{_WIDTH / 2}" y="{_HEIGHT + 36}" text-anchor="middle">{_escaped(x)}</text>'
     turned = f'transform="rotate(-90)" x="{-_HEIGHT / 2}" y="-52"'
     parts.append(f'<line class="axis" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>{middle}')
-    parts.append(f'<text class="quiet" {turned} text-anchor="middle">{escape(y)}</text>\n')
+    parts.append(f'<text class="quiet" {turned} text-anchor="middle">{_escaped(y)}</text>\n')
     return "".join(parts)
 
 
@@ -338,7 +351,7 @@ def _across(limit: tuple[float, str], scale: Sequence[float]) -> str:
     """A line across a panel, with its name; drawn last, in letters that stand out from curves."""
     at = _up(limit[0], scale)
     line = f'<line class="limit" x2="{_WIDTH}" y1="{at}" y2="{at}"/>'
-    return f'{line}<text class="over" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{escape(limit[1])}</text>\n'
+    return f'{line}<text class="over" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{_escaped(limit[1])}</text>\n'
 
 
 def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scale: Sequence[float]) -> str:
@@ -356,7 +369,7 @@ def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scal
     sign = sign if len(at) <= _MANY else "m-1.5-1.5h3v3h-3z"
     signs = "".join(f"M{x} {height}{sign}" for x, height, _, _ in at)
     whiskers = f'<path d="{bars}" stroke="{colour}" fill="none"/>' if bars else ""
-    return f'<g><title>{escape(curve.name)}</title>{line}{whiskers}<path d="{signs}" fill="{colour}"/></g>\n'
+    return f'<g><title>{_escaped(curve.name)}</title>{line}{whiskers}<path d="{signs}" fill="{colour}"/></g>\n'
 
 
 def _up(value: float, scale: Sequence[float]) -> float:
