@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from otherwords.registry import load_plugins, trainers
 from otherwords.training.settings import TrainingSettings
 
 NOUNS = ("dog", "cat", "bird", "man", "girl", "fish", "horse", "child")
@@ -93,3 +94,38 @@ def problems(path: Path, rows: list[list[Any]]) -> str:
     lines = [json.dumps({"premise": one, "hypothesis": other, "label": label}) for one, other, label in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(path)
+
+
+#: A trainer of a user's: its model always gives the same answer, its figures are what the option says.
+OWN = """
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from otherwords.registry import trainers
+
+
+@trainers("own.v1")
+@dataclass(frozen=True)
+class Own:
+    \"\"\"Learn nothing, and say of it what `figure` says.\"\"\"
+
+    answers_as: ClassVar[str] = "bag_of_words"
+    figure: str = "0.5"
+
+    def fit(self, data, folder, seed):
+        if self.figure == "raise":
+            raise RuntimeError("out of ideas")
+        return None if self.figure == "none" else {"valid_accuracy": float(self.figure)}
+"""
+
+
+@pytest.fixture
+def own_trainer(tmp_path_factory) -> Iterator[str]:
+    """A file of a user's with a trainer in it, loaded for one test."""
+    file = tmp_path_factory.mktemp("own") / "mine.py"
+    file.write_text(OWN, encoding="utf-8")
+    load_plugins([str(file)])
+    yield str(file)
+    trainers.forget(str(file.resolve()))

@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from transformers import BertForSequenceClassification
 
 from otherwords import training
-from otherwords.errors import BadInput, Busy
+from otherwords.errors import BadInput, Busy, OtherwordsError
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
 from otherwords.problem import TASKS, Batch
@@ -379,3 +379,39 @@ def test_the_package_has_the_names_it_lists():
     assert all(getattr(training, name).__name__ == name for name in training.__all__)
     with pytest.raises(AttributeError, match="it has Examples, Recipe"):
         getattr(training, "trian")  # noqa: B009
+
+
+@pytest.mark.parametrize("figure", ["nan", "inf", "none", "7", "raise"])
+def test_a_trainer_of_a_user_that_fails_is_named(own_trainer, recipe, tmp_path, figure):
+    chosen = {"data": recipe["data"], "figure": figure}
+    with refuses(BadInput) as refusal:
+        train(chosen, "own", out=tmp_path / "m")
+    assert str(refusal.value).startswith("own.v1")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_trainer_of_a_user_is_trained(own_trainer, recipe, tmp_path):
+    result = train({"data": recipe["data"]}, "own", out=tmp_path / "m", figure="0.25")
+    assert result.figures == {"valid_accuracy": 0.25}
+    assert train({"data": recipe["data"]}, "own", out=tmp_path / "m", figure="0.25").before
+    with refuses(BadInput, field="--prepare"):
+        train({"data": recipe["data"]}, "own", out=tmp_path / "n", prepare_only=True)
+
+
+def test_two_processes_do_not_train_the_same_words(recipe, tmp_path):
+    chosen = {"data": recipe["data"]}
+    train(chosen, "bag_of_words", out=tmp_path / "m")
+    (tmp_path / "m" / "trained.json").unlink()
+    with lock_folder(tmp_path / "m", tmp_path / "m" / "data" / ".lock"), refuses(Busy):
+        train(chosen, "bag_of_words", out=tmp_path / "m")
+    assert train(chosen, "bag_of_words", out=tmp_path / "m").figures
+
+
+def test_an_encoder_needs_what_is_there(recipe, tmp_path):
+    """No GPU, no start: known before any data is read."""
+    absent = {**recipe, "data": ["absent.jsonl"]}
+    with refuses(BadInput):
+        train({**recipe, "device": "cuda:7"}, out=tmp_path / "m")
+    with refuses(OtherwordsError):
+        train(absent, out=tmp_path / "m")
+    assert not (tmp_path / "m").exists()

@@ -7,6 +7,8 @@ import typer
 from . import options as opt
 from .display import bars, print_json, print_line
 
+_OF_ENGINES = ("engine", "workers", "gpus", "gpu_share", "shared")
+
 
 def train(
     trainer: Annotated[
@@ -50,6 +52,21 @@ def train(
         list[str],
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the trainer; may be repeated."),
     ] = [],  # noqa: B006
+    search: Annotated[
+        int | None,
+        typer.Option(
+            "--search", metavar="N", help="Try N draws of the options, and keep the model that validates best."
+        ),
+    ] = None,
+    space: Annotated[
+        str,
+        typer.Option("--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper, or a file."),
+    ] = "ie-paper",
+    engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")] = None,
     start: Annotated[
         str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")
@@ -109,19 +126,20 @@ def train(
     """Train a model: an encoder, boosted trees on word counts, and others.
 
     From a recipe, from options, or from both. The folder then answers as trained:FOLDER. Options from --start on belong
-    to trainers that have them; --set sets any option of any trainer.
+    to trainers that have them; --set sets any option of any trainer. With --search, FOLDER/search has the table of the
+    trials; the trials are the jobs of --engine, whose workers must see FOLDER.
     """
     _train(**locals())
 
 
-def _train(trainer: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
+def _train(trainer: str, recipe: str, out: str, json: bool, quiet: bool, **given: Any) -> None:
     """Options override the recipe."""
     from ..errors import BadInput
-    from ..training.making import train
 
     if not out:
         raise BadInput("no folder named", fix="name one with -o FOLDER")
     del given["plugin"]
+    how = {name: given.pop(name) for name in ("prepare", "search", "space", *_OF_ENGINES)}
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
     own = _values(given.pop("settings"))
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
@@ -129,13 +147,44 @@ def _train(trainer: str, recipe: str, out: str, prepare: bool, json: bool, quiet
     if twice := sorted(set(chosen) & set(own)):
         raise BadInput(f"{twice[0]} is given twice", where="--set", fix="give it once")
     with bars(quiet):
-        trained = train(recipe or {}, trainer, out=out, prepare_only=prepare, **chosen, **own)
+        trained = _carry_out(recipe or {}, trainer, out, {**chosen, **own}, **how)
     if json:
         print_json({"folder": str(trained.folder), **trained.counts, "best": trained.figures})
     elif not quiet:
         for line in describe_counts(trained.counts):
             print_line(line)
         typer.echo(_result(trained.figures, out, trained.before))
+
+
+def _carry_out(
+    recipe: Any,
+    trainer: str,
+    out: str,
+    given: dict[str, Any],
+    *,
+    prepare: bool,
+    search: int | None,
+    space: str,
+    **engine: Any,
+) -> Any:
+    from functools import partial
+
+    from ..errors import BadInput
+    from ..running.engines import InProcess, closing, make_engine, map_jobs
+    from ..training.making import train
+    from ..training.search import train_best
+
+    engine["gpus"] = opt.gpu_numbers(engine["gpus"])
+    made = make_engine(engine.pop("engine"), **engine)
+    if search is None:
+        if not isinstance(made, InProcess):
+            raise BadInput("is for the trials of a search", field="--engine", fix="add --search N, or leave it out")
+        return train(recipe, trainer, out=out, prepare_only=prepare, **given)
+    if prepare:
+        raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
+    with closing(made):
+        mapper = partial(map_jobs, made)
+        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=mapper, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:

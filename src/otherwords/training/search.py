@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import BadInput, decode
 from ..models.trained import TRAINED
 from ..problem import get_task
-from ..progress import current
+from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, plugin_files, trainers
 from ..storage.files import digest, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
@@ -101,9 +101,9 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     load_plugins(trial.plugins)
     started, outcome = time.perf_counter(), {**key, "figures": {}, "error": ""}
     try:
-        outcome["figures"] = fit(
-            trainers.make(trial.spec), _read_rows(trial.rows, trial.content), trial.folder, trial.seed
-        )
+        with reporting_to(Progress()):  # the search reports its trials
+            data = _read_rows(trial.rows, trial.content)
+            outcome["figures"] = fit(trainers.make(trial.spec), data, trial.folder, trial.seed)
     except BadInput as error:
         outcome["error"] = str(error)
     outcome["seconds"] = round(time.perf_counter() - started, 3)
@@ -135,7 +135,7 @@ def train_best(
     best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
     chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
     result = train_recipe(*read_recipe(recipe, trainer, **{**overrides, **best}), Path(out), finished=chosen)
-    for path in place.glob("trial-*/*"):
+    for path in [place / _ROWS, *place.glob("trial-*/*")]:  # what became of a trial is kept, its model is not
         if path.name != _TRIAL:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     return result
