@@ -177,7 +177,9 @@ def _vote_folder(job: TrainingCell, vote: int) -> Path:
 def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
     answers = pl.scan_parquet(_vote_folder(job, vote) / ANSWERS, glob=False)
     after = answers.filter(pl.col("variant").is_not_null()).select("bucket", pl.col("pred").alias("after"))
-    before = answers.filter(pl.col("variant").is_null()).select("bucket", "gold", pl.col("pred").alias("before"))
+    before = answers.filter(pl.col("variant").is_null()).select(
+        "bucket", "gold", "cluster", pl.col("pred").alias("before")
+    )
     joined = before.join(after, on="bucket", how="left", maintain_order="left")
     return joined.select(
         pl.lit(job.dataset).alias("dataset"),
@@ -186,6 +188,7 @@ def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
         pl.lit(job.run, pl.Int64).alias("run"),
         pl.lit(vote, pl.Int64).alias("vote"),
         pl.col("bucket").alias("id"),
+        "cluster",
         "gold",
         "before",
         pl.coalesce("after", "before").alias("after"),
@@ -249,10 +252,11 @@ def test_texts(data: Path, task: Task) -> pl.DataFrame:
 
 
 def train_profile(data: Path, task: Task) -> Profile:
-    """What phi does to a training set."""
-    main = main_columns(task)
-    frames = [pl.read_parquet(data / f"train{end}.parquet", glob=False).select(main) for end in ("", ".variants")]
-    return profile(by_bucket(pl.concat(frames, how="vertical_relaxed")), task)
+    """What phi does to a training set; where its generator tells its `changes`, these are taken."""
+    rows, variants = _part(str(data.absolute()), "train")
+    told = [name for name in ("changes",) if name in variants.columns]
+    both = [rows.select(main_columns(task)), variants.select(*main_columns(task), *told)]
+    return profile(by_bucket(pl.concat(both, how="diagonal_relaxed")), task)
 
 
 # A scan of rho

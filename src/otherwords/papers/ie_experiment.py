@@ -383,7 +383,7 @@ class _Experiment:
             replicates=settings.replicates,
             margin=settings.margin,
             seed=settings.seed,
-            baseline=settings.baseline,
+            baseline=settings.baseline if len(settings.models) > 1 else "",
             sound={name: verdict_counts(one) for name, one in judged.items()},
             judged={name: one for name, one in judged.items() if one is not None},
             texts={name: test_texts(places[name], one.task) for name, one in data.items()},
