@@ -125,7 +125,7 @@ class IESettings(ExperimentSettings):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TrainingTime:
     """How many trainings there are, how many are done, and how long the rest takes, in seconds, as the others went."""
 
     trainings: int
@@ -141,7 +141,7 @@ class IEOutcome:
     folder: Path
     settings: IESettings
     data: dict[str, Prepared]
-    estimate: Estimate
+    estimate: TrainingTime
     results: "IEResults | None" = None
     scans: tuple[ScannedRho, ...] = ()
 
@@ -408,7 +408,7 @@ class _Experiment:
         self._train(list(first.values()), "first ones")
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells))
 
-    def _estimated(self, cells: Sequence[TrainingCell]) -> Estimate:
+    def _estimated(self, cells: Sequence[TrainingCell]) -> TrainingTime:
         """A cell takes as long as those of its model did, by the rows that they learn from and answer."""
         found = [(cell, read_cell(cell)) for cell in cells]
         searches = [job for job in self._searches() if read_cell(job) is None]
@@ -430,7 +430,7 @@ class _Experiment:
         once = sum(job.budget for job in self._searches())
         done = sum(each[cell.model] for cell, one in found if one) + once - sum(job.budget for job in searches)
         workers = max(1, getattr(self.engine, "count", 1))
-        return Estimate(sum(each[cell.model] for cell in cells) + once, done, sum(left.values()) / workers, left)
+        return TrainingTime(sum(each[cell.model] for cell in cells) + once, done, sum(left.values()) / workers, left)
 
     def scan(self) -> IEOutcome:
         """Train the baseline over the values of a scan, and propose values of rho for each data set."""
