@@ -78,6 +78,31 @@ def test_tests_of_a_run_are_those_of_its_sample_and_of_textbooks() -> None:
         assert row["p_cochran"] == pytest.approx(row["p_cochran_chi2"], abs=0.08)
 
 
+ODD = st.sampled_from(["entailment", "", " ", "é", "e\u0301", "1", "None", "x" * 5000, "a,b\n|c"])
+
+
+@settings(max_examples=at_most(25), deadline=None)
+@given(rows=st.lists(st.tuples(ODD, ODD, st.none() | ODD), min_size=1, max_size=30), numbers=st.booleans())
+def test_odd_labels_are_counted_as_a_plain_loop_counts_them(
+    rows: list[tuple[str, str, str | None]], numbers: bool
+) -> None:
+    """None after: the transformation left the item alone."""
+    kept = [(gold, before, before if after is None else after) for gold, before, after in rows]
+    ids = list(range(len(rows))) if numbers else [f"\u200b{i} " for i in range(len(rows))]
+    columns = dict(zip(("gold", "before", "after"), zip(*rows, strict=True), strict=True))
+    table = pl.DataFrame({"id": ids, **columns}, schema_overrides={"after": pl.String}).with_columns(
+        dataset=pl.lit("d"), model=pl.lit("m"), rho=pl.lit(1), run=pl.lit(1), changed=pl.col("after").is_not_null()
+    )
+    row = one_run(analysed(table))
+    assert row["n"] == len(rows)
+    assert row["right"] == sum(gold == before for gold, before, _ in kept)
+    assert row["n10"] == sum(gold == before != after for gold, before, after in kept)
+    assert row["n01"] == sum(gold == after != before for gold, before, after in kept)
+    assert row["flipped"] == sum(before != after for _, before, after in kept)
+    assert row["changed"] == sum(after is not None for _, _, after in rows)
+    assert (row["collapsed"] == ONE_ANSWER) == (len({before for _, before, _ in kept}) == 1)
+
+
 def test_what_was_not_changed_counts_as_equal_whatever_stands_there() -> None:
     matched = experiment()
     empty = matched.with_columns(after=pl.when("changed").then("after"))
@@ -299,6 +324,11 @@ def test_signal_to_noise_takes_the_rho_that_all_models_have() -> None:
     scan = experiment(models=("baseline",), rho=(0.0, 0.25, 0.5, 0.75))
     found = analysed(pl.concat([experiment(), scan]))
     assert found.snr["values"].to_list() == [4, 4, 4]
+    apart = experiment(models=("a",), rho=(0.1,)).with_columns(dataset=pl.lit("second"))  # no rho but its own
+    other = analysed(pl.concat([experiment(), scan, apart, apart.with_columns(model=pl.lit("b"), rho=pl.lit(0.9))]))
+    counts = {(row["dataset"], row["model"]): row["values"] for row in other.snr.iter_rows(named=True)}
+    assert counts == {**dict.fromkeys((("toy", one) for one in ("a", "b", "baseline")), 4),
+                      ("second", "a"): 2, ("second", "b"): 2}  # fmt: skip
 
 
 def hard_by_hand(matched: pl.DataFrame, models: tuple[str, ...]) -> set[str]:

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from ..problem import rounded
 from ..report.plot import Curve, Panel, bar_chart, line_chart
 from ..scoring.layout import p_value
 from ..storage import tables
@@ -20,8 +22,8 @@ from .ie_samples import RUN
 
 #: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
 _TOP, _EXAMPLES = 20, 4
-#: Settings up to which the summary has a line for each.
-_LINES = 120
+#: Settings up to which the summary has a line for each, and the letters in a line of its notes.
+_LINES, _WIDTH = 120, 110
 #: The tests that decide each setting, by what they are called.
 _TESTS = {
     "paper": "paper's null",
@@ -108,11 +110,16 @@ def _figure_8(found: IEResults) -> Iterable[Exhibit | Absent]:
         rows = [one.__dict__ for one in profile.whole.substitutions]
         frame = pl.DataFrame(rows, schema=["before", "after", "count", "share"])
         title = f"{dataset}: the most frequent substitutions in the training data"
-        bars = [(f"{one['before']} → {one['after']}", one["share"]) for one in rows[:_TOP]]
+        bars = [(f"{_words(one['before'])} → {_words(one['after'])}", one["share"]) for one in rows[:_TOP]]
         svg = bar_chart(title, bars, "share of all substitutions")
         yield Exhibit(_file("figure-8", dataset), "Figure 8", title, frame, svg, frame.head(_TOP))
     if not found.settings.profiles:
         yield Absent("Figure 8", "no profile of the transformation was given")
+
+
+def _words(words: str) -> str:
+    """The words of a substitution; an alignment of texts may find some on one side alone."""
+    return words or "(nothing)"
 
 
 _RHO = "share of transformed training items (rho)"
@@ -242,7 +249,10 @@ def text(found: IEResults) -> str:
     """What a person reads at the end: a line per setting, then the ranking, hard cases, and what the words mean."""
     several = found.decisions.height > _LINES
     rows = _by_model(found) if several else _by_setting(found)
-    return "\n".join([*_aligned(rows), "", *_notes(found)])
+    notes = [
+        line for note in _notes(found) for line in wrap(note, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    ]
+    return "\n".join([*_aligned(rows), "", *notes, found.settings.signature])
 
 
 def _by_setting(found: IEResults) -> list[list[str]]:
@@ -250,8 +260,8 @@ def _by_setting(found: IEResults) -> list[list[str]]:
     rows = [
         [
             *(one["dataset"], one["model"], f"{one['rho']:g}"),
-            *(_percent(one[name]) for name in ("accuracy_before", "accuracy_after", "drop", _flips(found))),
-            _percent(one["unsound_drop"]),
+            *(rounded(one[name], "share") for name in ("accuracy_before", "accuracy_after", "drop")),
+            *(rounded(one[name], "share") for name in ("label_flips", "unsound_drop")),
             p_value(one["smallest_p"]),
             _decision(one),
         ]
@@ -262,18 +272,14 @@ def _by_setting(found: IEResults) -> list[list[str]]:
 
 def _by_model(found: IEResults) -> list[list[str]]:
     head = ["data set", "model", "values of rho", "rejected", "equivalent", "accuracy", "after", "flips", "by unsound"]
-    means = ("accuracy_before", "accuracy_after", _flips(found), "unsound_drop")
+    means = ("accuracy_before", "accuracy_after", "label_flips", "unsound_drop")
     counts = {"settings": pl.len(), "rejected": pl.col("rejected").sum(), "equivalent": pl.col("equivalent").sum()}
     table = found.decisions.group_by("dataset", "model", maintain_order=True).agg(pl.col(means).mean(), **counts)
     rows = [
-        [*(str(one[name]) for name in ("dataset", "model", *counts)), *(_percent(one[name]) for name in means)]
+        [*(str(one[name]) for name in ("dataset", "model", *counts)), *(rounded(one[name], "share") for name in means)]
         for one in table.iter_rows(named=True)
     ]
     return [head, *rows]
-
-
-def _flips(found: IEResults) -> str:
-    return "label_flips" if "label_flips" in found.decisions.columns else "flips"
 
 
 def _decision(one: dict[str, Any]) -> str:
@@ -284,7 +290,7 @@ def _decision(one: dict[str, Any]) -> str:
         decision = "not invariant" + (", within the margin" if one["equivalent"] else "")
     else:
         decision = "equivalent" if one["equivalent"] else "not rejected"
-    return decision + (f" ({one['collapsed']} of {one['runs']} runs collapsed)" if one["collapsed"] else "")
+    return decision + (f" ({one['collapsed']} of {one['runs']} collapsed)" if one["collapsed"] else "")
 
 
 def _notes(found: IEResults) -> list[str]:
@@ -308,7 +314,7 @@ def _notes(found: IEResults) -> list[str]:
     ]
     if marked := int((found.runs["collapsed"] != "").sum()):
         lines.append(f"collapsed: {marked} of {found.runs.height} runs have one answer, or are at chance; they count.")
-    return [*lines, *_rankings(found), settings.signature]
+    return [*lines, *_rankings(found)]
 
 
 def _level(found: IEResults) -> str:
@@ -339,10 +345,6 @@ def _rankings(found: IEResults) -> list[str]:
         f"{one['dataset']} {one['items']} ({100 * one['share_of_test']:.1f} %)" for one in hard.iter_rows(named=True)
     )
     return [f"signal-to-noise ratio: {ratios}.", f"hard cases, which fool every model at some rho: {cases}."]
-
-
-def _percent(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:.1f}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

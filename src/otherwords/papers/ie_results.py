@@ -299,13 +299,13 @@ _ENDS = {
 
 
 def signal_to_noise(runs: pl.DataFrame) -> pl.DataFrame:
-    """Mean over deviation (ddof 0) of the accuracies on originals, over the runs at those rho that all models have.
+    """Mean over deviation (ddof 0) of accuracies on originals, over runs at those rho that all models of a data set have.
 
     The ratio rewards a model that is constant, and is not defined where the deviation is 0: both stand beside it.
     """
-    models = runs.select("dataset", "model").n_unique()
-    shared = runs.select(SETTING).unique().group_by("rho").len().filter(pl.col("len") == models)
-    some = runs.filter(pl.col("rho").is_in(shared["rho"].implode())) if shared.height else runs
+    models = pl.col("model").n_unique()
+    shared = models.over("dataset", "rho") == models.over("dataset")
+    some = runs.filter(shared | ~shared.any().over("dataset"))
     before = pl.col("accuracy_before")
     table = some.group_by("model", "dataset", maintain_order=True).agg(
         values=pl.len(), mean=before.mean(), std=before.std(ddof=0), constant=before.min() == before.max()
