@@ -30,6 +30,7 @@ NAMES = (
     "fuzz",
     "anytime",
     "ie_laws",
+    "training",
 )
 
 

@@ -48,9 +48,10 @@ def fit(trainer: Bound, data: TrainingData, folder: str | Path, seed: int = 1) -
     """
     place = Path(folder)
     refuse_untrainable(trainer, data, seed)
+    if not (place / TRAINED).is_file():
+        refuse_unready(trainer)
     if (known := begin(place, describe_training(trainer, data, seed))) is not None:
         return known
-    refuse_unready(trainer)
     with _own_code(trainer):
         figures = trainer.function.fit(data, place, seed)
     return finish(place, figures)
