@@ -153,6 +153,21 @@ def test_files_with_the_same_ids_are_read_together(place):
     assert done.data["mine"].rows["train"] + done.data["mine"].rows["valid"] == 90
 
 
+def test_any_task_will_do(place):
+    words = {"strengthener": "likely", "weakener": "hardly"}
+    rows = [
+        {"premise": None, "hypothesis": f"It is {n}.", "update": f"It isn't {word} {n % 5}.", "label": label}
+        for n in range(45)
+        for label, word in words.items()
+    ]
+    write_rows(place / "d.jsonl", [{**row, "part": "train" if n < 60 else "test"} for n, row in enumerate(rows)])
+    parts = {part: {"data": "d.jsonl", "where": {"part": part}} for part in ("train", "test")}
+    values = settings(place, generator="contractions", datasets={"d": {**parts, "task": "d-nli"}})
+    done = run_ie_test(values, out="x")
+    assert done.data["d"].changed == {"train": 54, "valid": 6, "test": 30}
+    assert cell_of(Path("x"), dataset="d")["test_changed"] == 30
+
+
 def test_several_classifiers_of_a_sample_vote(place):
     done = run_ie_test(settings(place, votes=3, rho=[0.5], runs=1), out="x")
     folder = Path("x/cells/mine/bow/rho-0.50/run-1")
@@ -188,11 +203,26 @@ def test_a_half_trained_cell_is_trained_again(place):
     run_ie_test(values, out="x")
     results = results_of(Path("x"))
     lost = Path("x/cells/mine/bow/rho-0.50/run-2")
+    (lost / "begun.txt").write_text(json.loads((lost / "cell.json").read_text())["key"])
     for name in ("cell.json", "answers.parquet", "trained.json"):
         (lost / name).unlink()
     next(iter(lost.glob("weights*"))).write_bytes(b"half")
     run_ie_test(values, out="x")
     assert results_of(Path("x")) == results
+
+
+def test_what_another_model_of_the_same_name_left_half_done_goes(place):
+    values = settings(place, rho=[0.5], runs=1)
+    more = {**values, "models": {**values["models"], "other": {"trainer": "bag_of_words(steps=9)"}}}
+    run_ie_test(more, out="x")
+    lost = Path("x/cells/mine/other/rho-0.50/run-1")
+    (lost / "begun.txt").write_text(json.loads((lost / "cell.json").read_text())["key"])
+    (lost / "cell.json").unlink()
+    run_ie_test(values, out="x")  # without it
+    again = {**values, "models": {**values["models"], "other": {"trainer": "bag_of_words(steps=4)"}}}
+    run_ie_test(again, out="x")
+    assert cell_of(Path("x"), model="other")["trainer"] == "bag_of_words.v1(penalty=1.0, steps=4)"
+    assert not (lost / "begun.txt").exists()
 
 
 def test_an_experiment_may_grow(place):
@@ -248,6 +278,7 @@ def test_a_folder_of_somebody_else_is_not_touched(place):
     assert [one.name for one in (place / "x").iterdir()] == ["thesis.docx"]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bytes(place):
     values = settings(place)
     run_ie_test(values, out="x")
@@ -276,6 +307,7 @@ def test_processes_give_the_same_bytes(place):
         ("models.bow.trainer", "no-such", UnknownName),
         ("models.bow.stepps", 5, UnknownName),
         ("models.bow.steps", 0, BadInput),
+        ("models.bow", {"trainer": "masked-lm(start=x)"}, BadInput),
         ("models.../x", {"trainer": "bag_of_words"}, BadInput),
         ("baseline", "no-such", BadInput),
         ("datasets", {}, BadInput),
@@ -383,6 +415,7 @@ def test_a_dry_run_counts_and_keeps_the_first_training_of_each_model(place):
     assert len(first) == 2
     again = run_ie_test(values, out="x", dry_run=True)
     assert again.estimate.done == 2
+    assert answers_of(Path("x")) == first
     run_ie_test(values, out="x")
     assert {name: data for name, data in answers_of(Path("x")).items() if name in first} == first
 

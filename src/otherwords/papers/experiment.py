@@ -28,6 +28,8 @@ from ..storage.specs import nearest
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
+#: The key of a cell that is not finished yet.
+_BEGUN = "begun.txt"
 #: Tables of that file that are not settings: what the settings stood for when they were read, and by whom.
 _CONTENT, _MADE = "content", "made"
 #: What an experiment may have in its folder.
@@ -225,18 +227,21 @@ def read_cell(job: CellJob) -> dict[str, Any] | None:
     return found if found.get("key") == job.key else None
 
 
-def clear_cell(job: CellJob) -> Path:
-    """The folder of a cell that is to be done: without what another experiment, or no experiment, left in it."""
-    place = Path(job.folder)
-    if (place / CELL).exists():
+def begin_cell(job: CellJob) -> Path:
+    """The folder of a cell that is to be done, without what another experiment left in it; what was begun is kept."""
+    place, begun = Path(job.folder), Path(job.folder) / _BEGUN
+    known = begun.read_text(encoding="utf-8") if begun.is_file() else ""
+    if place.is_dir() and known.strip() != job.key:
         shutil.rmtree(place)
-    place.mkdir(parents=True, exist_ok=True)
+    write_text(begun, f"{job.key}\n")
     return place
 
 
 def finish_cell(job: CellJob, about: Mapping[str, Any]) -> None:
     """Mark a cell as finished."""
-    write_json(Path(job.folder) / CELL, {"key": job.key, "otherwords": __version__, **about})
+    place = Path(job.folder)
+    write_json(place / CELL, {"key": job.key, "otherwords": __version__, **about})
+    (place / _BEGUN).unlink(missing_ok=True)
 
 
 def run_cells(engine: Engine, function: Callable[[Job], Any], jobs: Sequence[Job], stage: str) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ from ..training.data import TrainingData, TrainingRow
 from ..training.making import fit
 from ..training.search import Mapper, search
 from ..variants.resampling import replace_rows
-from .experiment import CELL, clear_cell, finish_cell
+from .experiment import CELL, begin_cell, finish_cell
 from .ie_data import changed_pairs, read_prepared
 
 ANSWERS = "answers.parquet"
@@ -84,7 +84,7 @@ class TrainingCell:
 def train_cell(job: TrainingCell) -> None:
     """Draw a sample, train on it, answer both versions of the test set, and say what was done."""
     load_plugins(job.plugins)
-    started, place = time.perf_counter(), clear_cell(job)
+    started, place = time.perf_counter(), begin_cell(job)
     with reporting_to(Progress()):
         data, counts = sample(job)
         trainer = job.trainer

@@ -220,13 +220,15 @@ class _Experiment:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
         remote = hasattr(self.engine, "prepare")  # the machines that train may have what this one lacks
-        for spec in self.specs.values():
-            bound = trainers.make(spec)
+        for name, model in settings.models.items():
+            bound = trainers.make(self.specs[name])
+            if not bound.function.answers_as:
+                fix = "choose another (otherwords list trainers)"
+                raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
             if not remote:
                 refuse_unready(bound)
-        for name, model in settings.models.items():
             if model.search:
-                read_space(model.space, trainers.make(self.specs[name]).plugin)
+                read_space(model.space, bound.plugin)
         for name, data in settings.datasets.items():
             generators.make(settings.generator_of(name))
             self._refuse_wrong_data(name, data)
