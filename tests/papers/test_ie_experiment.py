@@ -29,6 +29,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder in which an experiment was finished as `x`, and its settings."""
+    folder = tmp_path_factory.mktemp("finished")
+    values = settings(folder, rho=[0.5], runs=1)
+    run_ie_test(values, out=folder / "x")
+    return folder, values
+
+
 def cell_of(folder: Path, **about: Any) -> dict[str, Any]:
     where = {"dataset": "mine", "model": "bow", "rho": "0.50", "run": 1, **about}
     path = folder / "cells" / where["dataset"] / where["model"] / f"rho-{where['rho']}" / f"run-{where['run']}"
@@ -253,9 +262,9 @@ def test_an_experiment_may_grow(place):
         ("datasets.mine.train_size", 30),
     ],
 )
-def test_another_experiment_in_the_folder_is_refused_with_what_differs(place, path, value):
-    values = settings(place, rho=[0.5], runs=1)
-    run_ie_test(values, out="x")
+def test_another_experiment_in_the_folder_is_refused_with_what_differs(finished, monkeypatch, path, value):
+    place, values = finished
+    monkeypatch.chdir(place)
     with refuses(BadInput, where="x") as caught:
         run_ie_test(changed_setting(values, path, value), out="x")
     assert f"{path} is" in str(caught.value)
