@@ -544,3 +544,33 @@ def test_a_wrong_search_is_refused_before_any_training(place, path, value):
         run_ie_test(changed_setting(with_search(settings(place)), path, value), out="x")
     assert not list(place.rglob("cells"))
     assert not list(place.rglob("search"))
+
+
+# How settings may be written
+
+
+def test_one_of_several_needs_no_list(place):
+    values = settings(place, rho=0.5, plugins="mine.py", models={"bow": "bag_of_words"})
+    read = read_ie_settings(values, Path("x"))
+    assert (read.rho, read.plugins, read.models["bow"].trainer) == ([0.5], ["mine.py"], "bag_of_words")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("runs", 2.5, "runs"),
+        ("seed", "x", "seed"),
+        ("generator", 3, "generator"),
+        ("datasets", "everyday", "datasets"),
+        ("datasets.mine.train", 5, "datasets.mine.train"),
+        ("datasets.mine.train", {"data": "a", "where": "b"}, "datasets.mine.train.where"),
+        ("datasets.mine.valid", {"data": "a", "wher": {}}, "datasets.mine.valid.wher"),
+        ("datasets.mine.valid", [], "datasets.mine.valid.data"),
+        ("datasets.mine.task", 5, "datasets.mine.task"),
+        ("models.bow", {}, "models.bow.trainer"),
+        ("models.bow.search", "x", "models.bow.search"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):
+    with refuses(BadInput, field=field):
+        read_ie_settings(changed_setting(settings(place), path, value), Path("x"))

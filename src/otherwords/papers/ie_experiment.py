@@ -114,6 +114,19 @@ class IESettings(ExperimentSettings):
     judge: int = Field(400, ge=0)
     baseline: str = ""
 
+    @field_validator("rho", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        """One value is a list of one."""
+        return [value] if isinstance(value, int | float) else value
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _trainers(cls, value: Any) -> Any:
+        """A trainer alone is a model."""
+        named = value.items() if isinstance(value, Mapping) else ()
+        return {name: {"trainer": one} if isinstance(one, str) else one for name, one in named} or value
+
     @field_validator("rho", mode="after")
     @classmethod
     def _shares(cls, value: list[float]) -> list[float]:
