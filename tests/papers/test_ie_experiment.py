@@ -574,3 +574,21 @@ def test_one_of_several_needs_no_list(place):
 def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):
     with refuses(BadInput, field=field):
         read_ie_settings(changed_setting(settings(place), path, value), Path("x"))
+
+
+def test_the_page_shows_what_the_results_have():
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "ie-test.md").read_text(encoding="utf-8").partition("## SNLI")[2]
+    shown = [line.strip("| ").split(" | ")[:6] for line in page.splitlines() if line[:3] in ("| 0", "| 1")]
+    found = pl.read_csv(docs / "results" / "ie-test" / "decisions.csv").sort("rho")
+    columns = ("rho", "accuracy_before", "accuracy_after", "smallest_p", "rejected")
+    expected = [
+        [f"{rho:g}", *(f"{100 * one:.1f}" for one in (a, b, a - b)), f"{p:.3f}", "differ" if rejected else "–"]
+        for rho, a, b, p, rejected in found.select(columns).iter_rows()
+    ]
+    assert shown == expected
+
+
+def test_the_settings_of_the_page_can_be_read():
+    read = read_ie_settings(Path(__file__).parents[2] / "docs" / "results" / "ie-test" / "snli.toml", Path("x"))
+    assert (len(read.rho), read.runs, read.models["boosted"].spec) == (11, 5, "boosted.v1(colsample=0.95)")
