@@ -112,6 +112,18 @@ def test_times_are_in_a_file_of_their_own(whole: IEResults, tmp_path: Path) -> N
     assert differ == {"timings.csv"}
 
 
+def test_an_earlier_analysis_leaves_nothing_behind_and_nothing_foreign_is_touched(
+    whole: IEResults, tmp_path: Path
+) -> None:
+    write(whole, tmp_path / "used")
+    (tmp_path / "used" / "table-99.csv").write_text("mine", encoding="utf-8")
+    bare = analysed(experiment())
+    write(bare, tmp_path / "used")
+    write(bare, tmp_path / "fresh")
+    used, fresh = ({file.name for file in (tmp_path / name).iterdir()} for name in ("used", "fresh"))
+    assert used - fresh == {"table-99.csv"}
+
+
 def by_name(found: IEResults) -> dict[str, Exhibit]:
     return {one.name: one for one in exhibits(found) if isinstance(one, Exhibit)}
 

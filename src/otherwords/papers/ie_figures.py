@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -16,8 +15,7 @@ from ..report.plot import Curve, Panel, bar_chart, line_chart
 from ..scoring.layout import p_value
 from ..storage import tables
 from ..storage.files import write_text
-from ..storage.specs import split_signature
-from .ie_results import JUDGED, IEResults, names_of_tests
+from .ie_results import JUDGED, IEResults, hyperparameters, names_of_tests
 from .ie_samples import RUN
 
 #: Substitutions in Figure 8, and examples in a table of texts; the files have all hard cases.
@@ -178,35 +176,9 @@ def _tables_7_to_12(found: IEResults) -> Iterable[Exhibit | Absent]:
         yield Absent("Tables 7 to 12", "the cells do not tell how their models were trained")
         return
     for model, part in _parts(found.runs.sort(RUN), "model"):
-        frame = _hyperparameters(part, found.settings.spaces.get(model, {}))
+        frame = hyperparameters(part, found.settings.spaces.get(model, {}))
         searched = "found by search" if model in found.settings.spaces else "as given: there was no search"
         yield Exhibit(_file("table-7", model), "Tables 7 to 12", f"Hyperparameters of {model}, {searched}", frame)
-
-
-def _hyperparameters(runs: pl.DataFrame, space: Any) -> pl.DataFrame:
-    """A row per option; several values of a data set, from searches inside samples, are listed by frequency."""
-    values: dict[str, dict[str, list[str]]] = {}
-    for dataset, part in _parts(runs):
-        for signature in part["trainer"]:
-            name, options = split_signature(signature)
-            for option, value in {"trainer": name, **options}.items():
-                values.setdefault(option, {}).setdefault(dataset, []).append(str(value))
-    names = [name for name, _ in _parts(runs)]
-    rows = [
-        {"option": option, "space": space.get(option, ""), **{one: _counted(by.get(one, [""])) for one in names}}
-        for option, by in values.items()
-    ]
-    return pl.DataFrame(rows) if space else pl.DataFrame(rows).drop("space")
-
-
-def _counted(values: list[str]) -> str:
-    """One value, or each with the number of runs that have it; nothing where a trainer lacks the option.
-
-    >>> _counted(["5", "5"]), _counted(["5", "3", "5"])
-    ('5', '5 (x2), 3 (x1)')
-    """
-    counts = Counter(values).most_common()
-    return values[0] if len(counts) == 1 else ", ".join(f"{value} (x{times})" for value, times in counts)
 
 
 def _tables_13_to_15(found: IEResults) -> Iterable[Exhibit | Absent]:
@@ -366,9 +338,11 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def write(found: IEResults, folder: Path) -> list[Path]:
     """Write all tables as CSV, figures also as SVG, and `results.md`; the seconds of each run go to `timings.csv`.
 
-    Apart from that file, the same answers and settings give the same bytes.
+    Apart from that file, the same answers and settings give the same bytes. What the page of an earlier analysis in the
+    folder names, and this one does not have, is removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    former = _named_by(folder / "results.md")
     shown = exhibits(found)
     timings = [name for name in TIMINGS if name in found.runs.columns]
     frames = {"runs": found.runs.drop(timings), "decisions": found.decisions}
@@ -386,7 +360,18 @@ def write(found: IEResults, folder: Path) -> list[Path]:
     for name, content in {"results.txt": text(found) + "\n", "results.md": page(found, shown)}.items():
         written.append(folder / name)
         write_text(written[-1], content)
+    for name in former - {path.name for path in written}:
+        (folder / name).unlink(missing_ok=True)
     return written
+
+
+def _named_by(page: Path) -> set[str]:
+    """The files beside a page of results that it links to, and the times of its runs."""
+    if not page.is_file():
+        return set()
+    return {"timings.csv"} | set(
+        re.findall(r"\]\(((?:figure|table)-[\w.-]+\.(?:csv|svg))\)", page.read_text(encoding="utf-8"))
+    )
 
 
 def page(found: IEResults, shown: Sequence[Exhibit | Absent]) -> str:

@@ -6,6 +6,7 @@ from a few counts of each run, so the rows are read once, lazily. No run is drop
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ from ..significance.ie_test import (
 from ..significance.multiple import adjust
 from ..significance.permutation import sign_test
 from ..significance.proportions import mcnemar, tost, wald, wilson
+from ..storage.specs import split_signature
 from .ie_samples import RUN, SETTING, checked, describe_hard, majority, refuse_odd_runs, survey, with_correctness
 
 #: Printed sound shares in per cent of a sample of 400: training sets (Table 1) and test sets (Table 16).
@@ -299,7 +301,7 @@ _ENDS = {
 
 
 def signal_to_noise(runs: pl.DataFrame) -> pl.DataFrame:
-    """Mean over deviation (ddof 0) of accuracies on originals, over runs at those rho that all models of a data set have.
+    """Mean over deviation (ddof 0) of accuracies on originals, over the rho that all models of a data set have.
 
     The ratio rewards a model that is constant, and is not defined where the deviation is 0: both stand beside it.
     """
@@ -323,6 +325,31 @@ def rank(snr: pl.DataFrame) -> pl.DataFrame:
     order = average.sort("average", descending=True, nulls_last=True, maintain_order=True).with_row_index("rank", 1)
     ranked = order.join(snr, on="model", how="left", maintain_order="left").with_columns(pl.col("rank").cast(pl.Int64))
     return ranked.select("rank", "model", "dataset", "values", "mean", "std", "snr", "average")
+
+
+def hyperparameters(runs: pl.DataFrame, space: Mapping[str, str]) -> pl.DataFrame:
+    """A row per option; several values of a data set, from searches inside samples, are listed by frequency."""
+    values: dict[str, dict[str, list[str]]] = {}
+    for dataset, signature in runs.select("dataset", "trainer").rows():
+        name, options = split_signature(signature)
+        for option, value in {"trainer": name, **options}.items():
+            values.setdefault(option, {}).setdefault(dataset, []).append(value)
+    names = runs["dataset"].unique(maintain_order=True)
+    rows = [
+        {"option": option, "space": space.get(option, ""), **{one: _counted(by.get(one, [""])) for one in names}}
+        for option, by in values.items()
+    ]
+    return pl.DataFrame(rows) if space else pl.DataFrame(rows).drop("space")
+
+
+def _counted(values: list[str]) -> str:
+    """One value, or each with the number of runs that have it; nothing where a trainer lacks the option.
+
+    >>> _counted(["5", "5"]), _counted(["5", "3", "5"])
+    ('5', '5 (x2), 3 (x1)')
+    """
+    counts = Counter(values).most_common()
+    return values[0] if len(counts) == 1 else ", ".join(f"{value} (x{times})" for value, times in counts)
 
 
 def _with_texts(hard: pl.DataFrame, texts: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
