@@ -31,6 +31,7 @@ NAMES = (
     "anytime",
     "ie_laws",
     "training",
+    "small_trainers",
 )
 
 

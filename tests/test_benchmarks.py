@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "benchmarks").glob("*.py"))
 #: Scripts with a command line of their own, and what benchmarks share.
-SCRIPTS = {"gpu", "gpu_explore"}
+SCRIPTS = {"gpu", "gpu_explore", "gpu_training", "gpu_training_data"}
 SHARED = {"__init__", "__main__", "isolated", "bare", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
 
 

@@ -12,6 +12,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from otherwords.cli.train import TRAINERS
+from otherwords.registry import trainers
+
 ROOT = Path(__file__).parents[2]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "not", "is", "man", "men"]
 
@@ -117,9 +120,91 @@ def test_wrong_input_is_reported_before_any_work(cli, place, recipe, arguments, 
 def test_options_shown_in_the_documentation_exist(cli):
     pages = [ROOT / "docs" / "training.md", ROOT / "recipes" / "README.md"]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", " ")
-    shown = re.findall(r"^(?:for .* do )?otherwords train (nli|masked-lm)(.*)$", text, re.M)
+    shown = re.findall(r"^(?:for .* do )?otherwords train ([a-z][\w-]*)(.*)$", text, re.M)
     assert len(shown) >= 5
     for command, line in shown:
         options = cli("train", command, "--help").stdout
         for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", line):
             assert re.search(rf"(?<![\w-]){option}(?![\w-])", options), f"train {command} has no {option}"
+
+
+def test_any_trainer_is_a_command(cli, place):
+    done = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "m")
+    assert re.match(r"m is trained, valid_accuracy 0\.\d{4}, valid_loss \d\.\d{4}\n", done.stdout)
+    cli("answer", "everyday", "-m", "trained:m", "--no-canary", "--no-cache", "-o", "answers.jsonl")
+    assert len((place / "answers.jsonl").read_text().splitlines()) > 100
+    again = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "m")
+    assert again.stdout == done.stdout.replace("is trained", "was trained before")
+    error = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=30", "--valid", "0.2", "-o", "m", rc=2)
+    assert "contains another training: steps is 20 there, 30 now" in error.stderr
+
+
+def test_partial_input_and_a_share(cli, place):
+    options = ("--data", "everyday", "--fields", "hypothesis", "--share", 0.5, "--valid", 0, "-o", "m", "--json")
+    printed = json.loads(cli("train", "bag_of_words", *options).stdout)
+    assert 40 < printed["train"] < 80
+    assert json.loads((place / "m" / "trained.json").read_text())["fields"] == ["hypothesis"]
+
+
+def test_a_search_keeps_the_best(cli, place):
+    (place / "space.toml").write_text("steps = [5, 50]\npenalty = {from = 0.1, to = 10.0, log = true}\n")
+    options = ("--data", "everyday", "--valid", 0.3, "--search", 3, "--space", "space.toml", "-o", "m")
+    done = cli("train", "bag_of_words", *options)
+    assert done.stdout.startswith("m is trained, valid_accuracy")
+    trials = (place / "m" / "search" / "trials.csv").read_text().splitlines()
+    assert trials[0] == "trial,penalty,steps,valid_accuracy,valid_loss,seconds,error,chosen"
+    assert len(trials) == 4
+    assert cli("train", "bag_of_words", *options).stdout == done.stdout.replace("is trained", "was trained before")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("boostd",), "did you mean boosted"),
+        (("bag_of_words", "--set", "step=3"), "step: bag_of_words has no such option; did you mean steps"),
+        (("bag_of_words", "--set", "steps"), "cannot read --set steps"),
+        (("bag_of_words", "--set", "steps=many"), "steps: found 'many'"),
+        (("bag_of_words", "--set", "steps=3", "--set", "steps=4"), "--set steps is given twice"),
+        (("bag_of_words", "--seed", "3", "--set", "seed=4"), "seed is given twice"),
+        (("bag_of_words", "--epochs", "3"), "epochs: bag_of_words has no such option"),
+        (("bag_of_words", "--prepare"), "--prepare: bag_of_words cannot be prepared"),
+        (("bag_of_words", "--share", "0"), "share: found 0"),
+        (("bag_of_words", "--fields", "update"), "fields: "),
+        (("bag_of_words", "--search", "0"), "search: found 0"),
+        (("bag_of_words", "--search", "2"), "ie-paper: has spaces for boosted, encoder, not for bag_of_words"),
+        (("bag_of_words", "--search", "2", "--prepare"), "--prepare: "),
+        (("bag_of_words", "--engine", "processes:2"), "--engine: "),
+    ],
+)
+def test_wrong_input_to_other_trainers_is_reported_before_any_work(cli, place, arguments, message):
+    error = cli("train", *arguments, "--data", "everyday", "-o", "m", rc=2).stderr
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert not (place / "m").exists()
+
+
+def test_help_lists_every_trainer_in_its_own_words(cli):
+    """The help is written down, so that it can be shown without importing any trainer."""
+    assert {plugin.name: plugin.summary for plugin in trainers} | {"nli": "The old name of encoder."} == TRAINERS
+    shown = cli("train", "--help").stdout
+    assert all(f"  {name} " in shown for name in TRAINERS)
+
+
+def test_a_trainer_of_a_plug_in_is_a_command(cli, place):
+    (place / "mine.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from typing import ClassVar\n"
+        "from otherwords.registry import trainers\n"
+        "from otherwords.training.bag_of_words import BagOfWords\n\n"
+        "@trainers('brief.v1')\n@dataclass(frozen=True)\nclass Brief:\n"
+        "    'Take a single step.'\n"
+        "    answers_as: ClassVar[str] = 'bag_of_words'\n"
+        "    def fit(self, data, folder, seed):\n        return BagOfWords(steps=1).fit(data, folder, seed)\n"
+    )
+    try:
+        done = cli("train", "brief", "--plugin", "mine.py", "--data", "everyday", "-o", "m")
+        assert done.stdout.startswith("m is trained")
+        assert '"trainer": "brief.v1()#' in (place / "m" / "trained.json").read_text()
+    finally:
+        trainers.forget(str((place / "mine.py").resolve()))

@@ -54,7 +54,7 @@ COMMANDS: dict[str, Definition] = {
     "export": export.export,
     "convert": convert.convert,
     "list": list_plugins.list_plugins,
-    "train": train.train,
+    "train": train.app,
     "cache": cache.app,
     "doctor": doctor.doctor,
 }

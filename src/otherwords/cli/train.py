@@ -1,8 +1,10 @@
 """otherwords train"""
 
+import inspect
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from . import options as opt
 from .display import bars, print_json, print_line
@@ -10,17 +12,39 @@ from .display import bars, print_json, print_line
 _OF_ENGINES = ("engine", "workers", "gpus", "gpu_share", "shared")
 
 
+#: The trainers of the package, with the first lines of what they say of themselves: help must not import them.
+TRAINERS = {
+    "encoder": "Fine-tune an encoder of the Hugging Face hub, or of a folder, for a task.",
+    "boosted": "Gradient boosting on bag of words: the baseline of the IE paper, with xgboost.",
+    "bag_of_words": "Logistic regression on the words that the last field shares with the others, and those that it "
+    "adds.",
+    "ngrams": "The classifier of fastText: word n-grams, hashed, with a linear layer; needs numpy alone.",
+    "bow_mlp": "Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.",
+    "bilstm": "A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.",
+    "masked-lm": "Fine-tune an encoder to guess masked words.",
+    "nli": "The old name of encoder.",
+}
+
+
+class TrainerCommands(TyperGroup):
+    """A command for every trainer: those of the package, and any other that a plug-in brings."""
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command of a trainer; whether there is one by that name is known when plug-ins are loaded."""
+        return super().get_command(ctx, name) or super().get_command(ctx, "encoder")
+
+
+app = typer.Typer(
+    cls=TrainerCommands,
+    no_args_is_help=True,
+    help="Train a model: an encoder, boosted trees on word counts, and others (otherwords list trainers).",
+)
+
+
 def train(
-    trainer: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRAINER",
-            help="encoder, boosted, bag_of_words ... (otherwords list trainers shows all, with their options), or "
-            "masked-lm, which learns to guess masked words. nli is the old name of encoder.",
-        ),
-    ],
+    ctx: typer.Context,
     recipe: Annotated[
-        str, typer.Argument(metavar="[RECIPE.toml]", help="A recipe; options below come on top of it.")
+        str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")
     ] = "",
     out: Annotated[
         str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
@@ -123,7 +147,7 @@ def train(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Train a model: an encoder, boosted trees on word counts, and others.
+    """Train a model.
 
     From a recipe, from options, or from both. The folder then answers as trained:FOLDER. Options from --start on belong
     to trainers that have them; --set sets any option of any trainer. With --search, FOLDER/search has the table of the
@@ -132,13 +156,21 @@ def train(
     _train(**locals())
 
 
-def _train(trainer: str, recipe: str, out: str, json: bool, quiet: bool, **given: Any) -> None:
+#: What the help of all trainers says after their own line.
+_HOW = (inspect.getdoc(train) or "").partition("\n")[2]
+for _name, _summary in TRAINERS.items():
+    app.command(_name, help=f"{_summary}\n{_HOW}")(train)
+
+
+def _train(ctx: typer.Context, recipe: str, out: str, json: bool, quiet: bool, **given: Any) -> None:
     """Options override the recipe."""
     from ..errors import BadInput
+    from ..registry import load_plugins
 
+    trainer = str(ctx.info_name)
     if not out:
         raise BadInput("no folder named", fix="name one with -o FOLDER")
-    del given["plugin"]
+    load_plugins(given.pop("plugin"))
     how = {name: given.pop(name) for name in ("prepare", "search", "space", *_OF_ENGINES)}
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
     own = _values(given.pop("settings"))

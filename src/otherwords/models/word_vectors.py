@@ -151,8 +151,8 @@ class KnownWords:
         places = [[known.setdefault(text, len(known)) for text in row] for row in rows]
         read = [self._read(text) for text in known]
         numbers = np.array(places, np.int64).reshape(-1, len(options) or 1, len(join.parts))
-        cut = np.array([long for _, long in read], np.bool_)[numbers].reshape(len(numbers), -1)
-        return NumberedTexts([text for text, _ in read], numbers, np.asarray(cut.any(axis=1)))
+        cut = np.array([long for _, long in read], np.bool_)[numbers]
+        return NumberedTexts([text for text, _ in read], numbers, np.asarray(cut.any(axis=(1, 2))))
 
     def _read(self, text: str) -> tuple[list[int], bool]:
         words = self.split(text)

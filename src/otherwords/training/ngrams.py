@@ -23,10 +23,10 @@ Array = npt.NDArray[np.float32]
 _TEXTS = 4096
 
 
-@trainers("ngrams.v1")
+@trainers("ngrams.v1", example="ngrams(learning_rate=1.0, epochs=30)")
 @dataclass(frozen=True)
 class Ngrams:
-    """fastText's classifier: word n-grams, hashed, with a linear layer; needs numpy alone.
+    """The classifier of fastText: word n-grams, hashed, with a linear layer; needs numpy alone.
 
     As in ParaNLU: n-grams of up to `ngrams` words, `epochs` 5, `learning_rate` .1, which falls to zero. The other
     defaults are fastText's: vectors of `size` numbers, n-grams in so many `buckets`. `tokens=words` splits off

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..inference.joining import default_join, options_of, shown_task
+from ..inference.tokens import clean
 from ..inference.torch_device import choose_device
 from ..models.model import probabilities
 from ..models.word_vectors import (
@@ -34,6 +35,8 @@ from .trainer import columns_of, refuse_non_finite, validated
 #: The size of vectors that are not read from a file; GloVe's.
 _SIZE = 300
 OPTIMIZERS = ("adam", "sgd")
+#: Options with which a few dozen rows are learnt in a second.
+_TINY = "size=16, hidden=16, min_count=1, batch=16, epochs=12, learning_rate=0.015, device=cpu"
 #: What each option may be: the least and the most. A rate and a norm must be more than zero.
 _LIMITS = {
     "vocabulary": (1, 10_000_000),
@@ -83,9 +86,7 @@ class WordVectors:
                 raise BadInput(f"found {value}", where=self.name, field=field, fix=f"give {least:g} to {most:g}")
         self._choose("optimizer", OPTIMIZERS)
         if self.vectors != Path() and not self.vectors.is_file():
-            fix = (
-                "name a text file of word vectors: a word and its numbers on each line, as GloVe and word2vec have them"
-            )
+            fix = "name a text file with a word and its numbers on each line, as GloVe and word2vec have them"
             raise BadInput(f"no such file: {self.vectors}", where=self.name, field="vectors", fix=fix)
 
     def refuse_unready(self) -> None:
@@ -131,7 +132,7 @@ class WordVectors:
         """The words that have a vector, and those vectors that a file gives."""
         plain = KnownWords((), self.lower, self.max_length)
         counts: Counter[str] = Counter()
-        for text, times in Counter(text for row in rows for text in row.texts if text).items():
+        for text, times in Counter(clean(text) for row in rows for text in row.texts if text).items():
             counts.update({word: times * n for word, n in Counter(plain.split(text)).items()})
         common = sorted(counts, key=lambda word: (-counts[word], word))
         known: dict[str, npt.NDArray[np.float32]] = {}
@@ -148,7 +149,7 @@ class WordVectors:
         return KnownWords(chosen, self.lower, self.max_length), known
 
 
-@trainers("bow_mlp.v1", unsigned=("device",), extra="hf")
+@trainers("bow_mlp.v1", unsigned=("device",), extra="hf", example=f"bow_mlp({_TINY})")
 @dataclass(frozen=True)
 class BowMLP(WordVectors):
     """Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.
@@ -166,7 +167,7 @@ class BowMLP(WordVectors):
     name: ClassVar[str] = "bow_mlp"
 
 
-@trainers("bilstm.v1", unsigned=("device",), extra="hf")
+@trainers("bilstm.v1", unsigned=("device",), extra="hf", example=f"bilstm({_TINY}, units=8, layers=1)")
 @dataclass(frozen=True)
 class BiLSTM(WordVectors):
     """A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.
@@ -261,12 +262,13 @@ class _Training:
         if not self.data.valid:
             return {}
         logits = logits_of(self.network, self.shape, self.valid, self.device)
-        return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
+        with np.errstate(invalid="ignore"):  # weights that are not finite show in the figures
+            return validated(self.data, probabilities(logits, self.data.task.labels, self.options.name))
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Compute in one thread: the bytes must not depend on the number of cores, and small networks gain little from more."""
+    """Compute in one thread: bytes must not depend on the number of cores; small networks gain little from more."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,0 +1,56 @@
+"""The recipes that come with the repository: each can be read, by the trainer that its folder or its text names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from otherwords.inference.joining import Join
+from otherwords.problem import get_task
+from otherwords.training.recipe import read_recipe
+
+RECIPES = sorted((Path(__file__).parents[2] / "recipes").rglob("*.toml"))
+SMALL = ("boosted", "ngrams", "bilstm", "bow-mlp")
+
+
+def trainer_of(path: Path) -> str:
+    if path.parent.name == "mlm-small":
+        return "masked-lm"
+    return next((name.replace("-", "_") for name in SMALL if path.stem.startswith(name)), "encoder")
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_recipe_can_be_read(path):
+    recipe, trainer = read_recipe(path, trainer_of(path))
+    task = get_task(recipe.task or "nli")
+    assert set(recipe.fields) <= set(task.fields)
+    if join := getattr(trainer.function, "join", ""):
+        Join.read(join).refuse_other(task, str(path))
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    assert first.startswith("# ")  # it says what it is, and where its numbers come from
+
+
+@pytest.mark.parametrize("folder", ["ie-test", "paranlu", "parte"])
+def test_the_readme_names_every_recipe_of_the_papers(folder):
+    text = (RECIPES[0].parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"recipes/{folder}" in text
+    assert [path.stem for path in RECIPES if path.parent.name == folder and path.stem not in text] == []
+
+
+def test_the_printed_numbers_of_the_papers():
+    """IE paper, Tables 8-12; ParaNLU, section 5; PaRTE, Appendix A (METHODS 1, 2 and 4)."""
+    found = {f"{path.parent.name}/{path.stem}": read_recipe(path, trainer_of(path))[1].function for path in RECIPES}
+    bert, large = found["ie-test/bert-snli"], found["ie-test/roberta-large-mnli"]
+    assert (bert.epochs, bert.max_length, bert.learning_rate, bert.adam_epsilon, bert.clip) == (
+        3,
+        130,
+        7.7e-5,
+        1e-7,
+        0.94,
+    )
+    assert (large.start, large.epochs, large.adam_epsilon) == ("roberta-large-mnli", 2, 5e-7)
+    unified = found["paranlu/roberta-large-unified"]
+    assert (unified.epochs, unified.learning_rate, unified.batch) == (2, 2e-5, 32)
+    parte = found["parte/bert-large"]
+    assert (parte.epochs, parte.learning_rate, parte.batch, parte.accumulate) == (5, 3e-6, 32, 2)
