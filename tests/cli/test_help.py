@@ -29,8 +29,8 @@ COMMANDS = dict(_commands())
 
 def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
-        "run", "vary", "check", "profile", "answer", "score", "compare", "circularity", "audit", "reproduce",
-        "report",
+        "run", "vary", "resample", "check", "profile", "answer", "score", "compare", "circularity", "audit", "reproduce",
+        "paper ie-test", "report",
         "export",
         "convert",
         "list",

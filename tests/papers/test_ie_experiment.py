@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ie_grids import answers_of, problems, results_of, settings, write_rows
+from ie_grids import answers_of, forget_plugins, problems, results_of, settings, write_rows
 from refusals import refuses
 
 import otherwords as ow
@@ -25,7 +25,17 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "ie_test"
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    forget_plugins(monkeypatch)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder in which an experiment was finished as `x`, and its settings."""
+    folder = tmp_path_factory.mktemp("finished")
+    values = settings(folder, rho=[0.5], runs=1)
+    run_ie_test(values, out=folder / "x")
+    return folder, values
 
 
 def cell_of(folder: Path, **about: Any) -> dict[str, Any]:
@@ -152,6 +162,21 @@ def test_files_with_the_same_ids_are_read_together(place):
     assert done.data["mine"].rows["train"] + done.data["mine"].rows["valid"] == 90
 
 
+def test_any_task_will_do(place):
+    words = {"strengthener": "likely", "weakener": "hardly"}
+    rows = [
+        {"premise": None, "hypothesis": f"It is {n}.", "update": f"It isn't {word} {n % 5}.", "label": label}
+        for n in range(45)
+        for label, word in words.items()
+    ]
+    write_rows(place / "d.jsonl", [{**row, "part": "train" if n < 60 else "test"} for n, row in enumerate(rows)])
+    parts = {part: {"data": "d.jsonl", "where": {"part": part}} for part in ("train", "test")}
+    values = settings(place, generator="contractions", datasets={"d": {**parts, "task": "d-nli"}})
+    done = run_ie_test(values, out="x")
+    assert done.data["d"].changed == {"train": 54, "valid": 6, "test": 30}
+    assert cell_of(Path("x"), dataset="d")["test_changed"] == 30
+
+
 def test_several_classifiers_of_a_sample_vote(place):
     done = run_ie_test(settings(place, votes=3, rho=[0.5], runs=1), out="x")
     folder = Path("x/cells/mine/bow/rho-0.50/run-1")
@@ -187,11 +212,26 @@ def test_a_half_trained_cell_is_trained_again(place):
     run_ie_test(values, out="x")
     results = results_of(Path("x"))
     lost = Path("x/cells/mine/bow/rho-0.50/run-2")
+    (lost / "begun.txt").write_text(json.loads((lost / "cell.json").read_text())["key"])
     for name in ("cell.json", "answers.parquet", "trained.json"):
         (lost / name).unlink()
     next(iter(lost.glob("weights*"))).write_bytes(b"half")
     run_ie_test(values, out="x")
     assert results_of(Path("x")) == results
+
+
+def test_what_another_model_of_the_same_name_left_half_done_goes(place):
+    values = settings(place, rho=[0.5], runs=1)
+    more = {**values, "models": {**values["models"], "other": {"trainer": "bag_of_words(steps=9)"}}}
+    run_ie_test(more, out="x")
+    lost = Path("x/cells/mine/other/rho-0.50/run-1")
+    (lost / "begun.txt").write_text(json.loads((lost / "cell.json").read_text())["key"])
+    (lost / "cell.json").unlink()
+    run_ie_test(values, out="x")  # without it
+    again = {**values, "models": {**values["models"], "other": {"trainer": "bag_of_words(steps=4)"}}}
+    run_ie_test(again, out="x")
+    assert cell_of(Path("x"), model="other")["trainer"] == "bag_of_words.v1(penalty=1.0, steps=4)"
+    assert not (lost / "begun.txt").exists()
 
 
 def test_an_experiment_may_grow(place):
@@ -222,9 +262,9 @@ def test_an_experiment_may_grow(place):
         ("datasets.mine.train_size", 30),
     ],
 )
-def test_another_experiment_in_the_folder_is_refused_with_what_differs(place, path, value):
-    values = settings(place, rho=[0.5], runs=1)
-    run_ie_test(values, out="x")
+def test_another_experiment_in_the_folder_is_refused_with_what_differs(finished, monkeypatch, path, value):
+    place, values = finished
+    monkeypatch.chdir(place)
     with refuses(BadInput, where="x") as caught:
         run_ie_test(changed_setting(values, path, value), out="x")
     assert f"{path} is" in str(caught.value)
@@ -247,6 +287,7 @@ def test_a_folder_of_somebody_else_is_not_touched(place):
     assert [one.name for one in (place / "x").iterdir()] == ["thesis.docx"]
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bytes(place):
     values = settings(place)
     run_ie_test(values, out="x")
@@ -275,6 +316,7 @@ def test_processes_give_the_same_bytes(place):
         ("models.bow.trainer", "no-such", UnknownName),
         ("models.bow.stepps", 5, UnknownName),
         ("models.bow.steps", 0, BadInput),
+        ("models.bow", {"trainer": "masked-lm(start=x)"}, BadInput),
         ("models.../x", {"trainer": "bag_of_words"}, BadInput),
         ("baseline", "no-such", BadInput),
         ("datasets", {}, BadInput),
@@ -382,6 +424,7 @@ def test_a_dry_run_counts_and_keeps_the_first_training_of_each_model(place):
     assert len(first) == 2
     again = run_ie_test(values, out="x", dry_run=True)
     assert again.estimate.done == 2
+    assert answers_of(Path("x")) == first
     run_ie_test(values, out="x")
     assert {name: data for name, data in answers_of(Path("x")).items() if name in first} == first
 
@@ -439,3 +482,113 @@ def test_draws_of_sizes_and_of_samples_are_independent_of_one_another():
     names = [f"p{n}" for n in range(4000)]
     one, two = (draws(names, seed) < 0.5 for seed in (1, 2))
     assert abs((one == two).mean() - 0.5) < 0.04
+
+
+# Search
+
+
+def with_search(values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    Path("space.toml").write_text("steps = [3, 5, 8]\npenalty = [0.1, 1.0]\n")
+    return {**values, "models": {"bow": {"trainer": "bag_of_words", "search": 3, "space": "space.toml", **more}}}
+
+
+def test_options_are_searched_once_per_model_and_data_set(place):
+    values = with_search(settings(place))
+    done = run_ie_test(values, out="x")
+    trials = pl.read_csv("x/search/mine/bow/trials.csv")
+    assert trials.height == 3
+    chosen = trials.filter(pl.col("chosen") == "yes").row(0, named=True)
+    for rho in ("0.00", "0.50"):
+        for run in (1, 2):
+            signature = f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
+            assert cell_of(Path("x"), rho=rho, run=run)["trainer"] == signature
+    assert done.estimate.trainings == done.estimate.done == 4 + 3
+    assert done.results is not None
+    assert done.results.settings.spaces == {"bow": {"penalty": "[0.1, 1.0]", "steps": "[3, 5, 8]"}}
+    before, trial = results_of(Path("x")), Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns
+    run_ie_test(values, out="x")
+    assert results_of(Path("x")) == before
+    assert Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns == trial
+
+
+def test_options_are_searched_inside_every_sample(place):
+    values = with_search(settings(place), search_inside=True)
+    done = run_ie_test(values, out="x")
+    tables = sorted(Path("x/cells").rglob("trials.csv"))
+    assert len(tables) == 4
+    for table in tables:
+        chosen = pl.read_csv(table).filter(pl.col("chosen") == "yes").row(0, named=True)
+        cell = json.loads((table.parents[1] / "cell.json").read_text())
+        assert cell["trainer"] == f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
+    assert done.estimate.trainings == 4 * (1 + 3)
+    assert not list(Path("x").rglob("trial-*/weights*"))
+
+
+def test_a_dry_run_with_a_search_does_its_first_trial(place):
+    values = with_search(settings(place))
+    done = run_ie_test(values, out="x", dry_run=True)
+    assert (done.estimate.trainings, done.estimate.done) == (7, 0)
+    assert done.estimate.seconds > 0
+    assert sorted(one.name for one in Path("x/search/mine/bow").glob("trial-*")) == ["trial-001"]
+    assert not Path("x/cells").exists()
+    trial = Path("x/search/mine/bow/trial-001/trial.json").read_bytes()
+    run_ie_test(values, out="x")
+    assert Path("x/search/mine/bow/trial-001/trial.json").read_bytes() == trial
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [("models.bow.space", "no-such"), ("models.bow.search", -1), ("datasets.mine.valid", 0.0)]
+)
+def test_a_wrong_search_is_refused_before_any_training(place, path, value):
+    with refuses(BadInput):
+        run_ie_test(changed_setting(with_search(settings(place)), path, value), out="x")
+    assert not list(place.rglob("cells"))
+    assert not list(place.rglob("search"))
+
+
+# How settings may be written
+
+
+def test_one_of_several_needs_no_list(place):
+    values = settings(place, rho=0.5, plugins="mine.py", models={"bow": "bag_of_words"})
+    read = read_ie_settings(values, Path("x"))
+    assert (read.rho, read.plugins, read.models["bow"].trainer) == ([0.5], ["mine.py"], "bag_of_words")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("runs", 2.5, "runs"),
+        ("seed", "x", "seed"),
+        ("generator", 3, "generator"),
+        ("datasets", "everyday", "datasets"),
+        ("datasets.mine.train", 5, "datasets.mine.train"),
+        ("datasets.mine.train", {"data": "a", "where": "b"}, "datasets.mine.train.where"),
+        ("datasets.mine.valid", {"data": "a", "wher": {}}, "datasets.mine.valid.wher"),
+        ("datasets.mine.valid", [], "datasets.mine.valid.data"),
+        ("datasets.mine.task", 5, "datasets.mine.task"),
+        ("models.bow", {}, "models.bow.trainer"),
+        ("models.bow.search", "x", "models.bow.search"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):
+    with refuses(BadInput, field=field):
+        read_ie_settings(changed_setting(settings(place), path, value), Path("x"))
+
+
+def test_the_page_shows_what_the_results_have():
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "ie-test.md").read_text(encoding="utf-8").partition("## SNLI")[2]
+    shown = [line.strip("| ").split(" | ")[:6] for line in page.splitlines() if line[:3] in ("| 0", "| 1")]
+    found = pl.read_csv(docs / "results" / "ie-test" / "decisions.csv").sort("rho")
+    columns = ("rho", "accuracy_before", "accuracy_after", "smallest_p", "rejected")
+    expected = [
+        [f"{rho:g}", *(f"{100 * one:.1f}" for one in (a, b, a - b)), f"{p:.3f}", "differ" if rejected else "–"]
+        for rho, a, b, p, rejected in found.select(columns).iter_rows()
+    ]
+    assert shown == expected
+
+
+def test_the_settings_of_the_page_can_be_read():
+    read = read_ie_settings(Path(__file__).parents[2] / "docs" / "results" / "ie-test" / "snli.toml", Path("x"))
+    assert (len(read.rho), read.runs, read.models["boosted"].spec) == (11, 5, "boosted.v1(colsample=0.95)")

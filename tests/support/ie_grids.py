@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from otherwords import registry
+
 LABELS = {"entailment": "yes", "neutral": "perhaps", "contradiction": "never"}
 #: A trainer that writes down each fit, and, where a file says so, waits, or ends its process at a fit of that number.
 SLOW = """
@@ -37,6 +41,13 @@ class Slow:
         bound = trainers.make(f"bag_of_words(steps={self.steps})")
         return bound.function.fit(data, folder, seed)
 """
+
+
+def forget_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the plug-ins that a test loads from files, after it."""
+    list(registry.trainers)
+    monkeypatch.setattr(registry.trainers, "_plugins", dict(registry.trainers._plugins))
+    monkeypatch.setattr(registry, "_plugin_files", {})
 
 
 def problems(count: int, first: int = 0) -> list[dict[str, Any]]:

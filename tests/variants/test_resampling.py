@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_nothing_is_replaced_at_0_all_that_can_be_at_1_and_samples_are_nested(ta
     assert drawn[1][1].changed == drawn[1][1].changeable
     changed = [set(frame.filter("changed")["id"]) for frame, _ in drawn.values()]
     assert changed == sorted(changed, key=len)
-    assert all(one <= other for one, other in zip(changed, changed[1:], strict=False))
+    assert all(one <= other for one, other in pairwise(changed))
 
 
 def test_the_share_that_is_replaced_is_rho_and_samples_of_other_seeds_are_independent():

@@ -7,6 +7,7 @@ what is made of them is their own.
 
 import json
 import os
+import re
 import shutil
 import tomllib
 import typing
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from .._version import __version__
 from ..errors import BadInput, WorkerLost, decode, shorten
@@ -28,8 +29,26 @@ from ..storage.specs import nearest
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
+#: The key of a cell that is not finished yet.
+_BEGUN = "begun.txt"
 #: Tables of that file that are not settings: what the settings stood for when they were read, and by whom.
 _CONTENT, _MADE = "content", "made"
+#: What Pydantic adds to the place of a value that may be of several types.
+_KIND = re.compile(r"float|int|str|bool|dict\[.*\]|list\[.*\]|[A-Z]\w*Part")
+#: How to write a value, by what is wrong with it.
+_FORMS = {
+    "list_type": "write a list: [...]",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "write a table: {{name = ...}}"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "give a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "give a number"),
+    "string_type": 'give a text: "..."',
+    "bool_type": "give true or false",
+    "bool_parsing": "give true or false",
+    "greater_than": "give more than {gt}",
+    "greater_than_equal": "give {ge} or more",
+    "less_than": "give less than {lt}",
+    "less_than_equal": "give {le} or less",
+}
 #: What an experiment may have in its folder.
 _OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "results", ".lock"}
 
@@ -41,6 +60,11 @@ class ExperimentSettings(BaseModel):
 
     seed: int = 1
     plugins: list[str] = []
+
+    @field_validator("plugins", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
 
 Settings = TypeVar("Settings", bound=ExperimentSettings)
@@ -103,9 +127,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> BadInput:
-    """The first error as one of ours. A misspelt name comes first: it is why another is missing."""
-    first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
-    names = [str(part) for part in first["loc"]]
+    """The first error as one of ours. A misspelt name comes first: it is why another is missing.
+
+    Where a setting may be a table or a number, what is wrong with a table is told of the table.
+    """
+    found = [(one, [str(part) for part in one["loc"] if not _KIND.fullmatch(str(part))]) for one in error.errors()]
+    first, names = min(found, key=lambda one: (one[0]["type"] != "extra_forbidden", -len(one[1])))
     field, known = ".".join(names), _names_beside(kind, names)
     if first["type"] == "extra_forbidden":
         near = nearest(names[-1], known)
@@ -113,7 +140,8 @@ def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> Ba
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         return BadInput("is missing", where=where, field=field, fix=f"write {names[-1]} = ...")
-    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])
+    fix = _FORMS.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
+    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=fix)
 
 
 def _names_beside(kind: type[BaseModel], path: Sequence[str]) -> list[str]:
@@ -225,18 +253,21 @@ def read_cell(job: CellJob) -> dict[str, Any] | None:
     return found if found.get("key") == job.key else None
 
 
-def clear_cell(job: CellJob) -> Path:
-    """The folder of a cell that is to be done: without what another experiment, or no experiment, left in it."""
-    place = Path(job.folder)
-    if (place / CELL).exists():
+def begin_cell(job: CellJob) -> Path:
+    """The folder of a cell that is to be done, without what another experiment left in it; what was begun is kept."""
+    place, begun = Path(job.folder), Path(job.folder) / _BEGUN
+    known = begun.read_text(encoding="utf-8") if begun.is_file() else ""
+    if place.is_dir() and known.strip() != job.key:
         shutil.rmtree(place)
-    place.mkdir(parents=True, exist_ok=True)
+    write_text(begun, f"{job.key}\n")
     return place
 
 
 def finish_cell(job: CellJob, about: Mapping[str, Any]) -> None:
     """Mark a cell as finished."""
-    write_json(Path(job.folder) / CELL, {"key": job.key, "otherwords": __version__, **about})
+    place = Path(job.folder)
+    write_json(place / CELL, {"key": job.key, "otherwords": __version__, **about})
+    (place / _BEGUN).unlink(missing_ok=True)
 
 
 def run_cells(engine: Engine, function: Callable[[Job], Any], jobs: Sequence[Job], stage: str) -> list[dict[str, Any]]:

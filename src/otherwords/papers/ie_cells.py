@@ -6,9 +6,10 @@ set. Its job is names, paths and numbers, so that any engine can do it.
 
 import json
 import math
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ from ..significance.ie_test import Matched, decide, ie_test
 from ..storage.files import atomic, seed_for
 from ..training.data import TrainingData, TrainingRow
 from ..training.making import fit
+from ..training.search import Mapper, search
 from ..variants.resampling import replace_rows
-from .experiment import CELL, clear_cell, finish_cell
+from .experiment import CELL, begin_cell, finish_cell
 from .ie_data import changed_pairs, read_prepared
 
 ANSWERS = "answers.parquet"
@@ -82,12 +84,12 @@ class TrainingCell:
 def train_cell(job: TrainingCell) -> None:
     """Draw a sample, train on it, answer both versions of the test set, and say what was done."""
     load_plugins(job.plugins)
-    started, place = time.perf_counter(), clear_cell(job)
+    started, place = time.perf_counter(), begin_cell(job)
     with reporting_to(Progress()):
         data, counts = sample(job)
         trainer = job.trainer
         if job.budget:
-            trainer = _search(job, data, place / "search")
+            trainer = search_options(job, data, place / "search")
         bound = trainers.make(trainer)
         accuracy, seconds = [], 0.0
         for vote in range(1, job.votes + 1):
@@ -125,14 +127,16 @@ def _texts(frame: pl.DataFrame, task: Task) -> Iterator[tuple[Any, ...]]:
     return frame.select(*task.fields, "label").iter_rows()
 
 
-def search_cell(job: TrainingCell) -> None:
-    """Search once for all samples of a data set, on its rows before any is replaced, and say what was chosen."""
-    load_plugins(job.plugins)
-    started, place = time.perf_counter(), clear_cell(job)
-    with reporting_to(Progress()):
-        chosen = _search(job, sample(replace(job, rho=0.0))[0], place)
-    seconds = round(time.perf_counter() - started, 3)
-    finish_cell(job, {"dataset": job.dataset, "model": job.model, "spec": chosen, "seconds": seconds})
+def search_options(job: TrainingCell, data: TrainingData, folder: Path, mapper: Mapper = map) -> str:
+    """Search for the options of a trainer on some rows; give its spec with the best.
+
+    The table of the trials stays, and what was learnt in each of them goes.
+    """
+    best = search(trainers.make(job.trainer), job.space, data, folder, job.budget, job.seed_of("search"), mapper)
+    for path in folder.glob("trial-*/*"):
+        if path.name != "trial.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return trainers.respell(job.trainer, **best)
 
 
 def searched_spec(folder: Path) -> str:
@@ -141,12 +145,10 @@ def searched_spec(folder: Path) -> str:
     return str(json.loads(path.read_text(encoding="utf-8"))["spec"]) if path.is_file() else ""
 
 
-def _search(job: TrainingCell, data: TrainingData, folder: Path) -> str:
-    """Search for the options of a trainer on some rows; give its spec with the best."""
-    from ..training.search import search
-
-    best = search(trainers.make(job.trainer), job.space, data, folder, job.budget, job.seed_of("search"))
-    return trainers.respell(job.trainer, **best)
+def trial_seconds(folder: Path) -> float | None:
+    """How long the first trial of a search took, if it is done."""
+    path = folder / "trial-001" / "trial.json"
+    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.is_file() else None
 
 
 def answer_suite(job: TrainingCell, folder: Path) -> None:
@@ -175,7 +177,9 @@ def _vote_folder(job: TrainingCell, vote: int) -> Path:
 def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
     answers = pl.scan_parquet(_vote_folder(job, vote) / ANSWERS, glob=False)
     after = answers.filter(pl.col("variant").is_not_null()).select("bucket", pl.col("pred").alias("after"))
-    before = answers.filter(pl.col("variant").is_null()).select("bucket", "gold", pl.col("pred").alias("before"))
+    before = answers.filter(pl.col("variant").is_null()).select(
+        "bucket", "gold", "cluster", pl.col("pred").alias("before")
+    )
     joined = before.join(after, on="bucket", how="left", maintain_order="left")
     return joined.select(
         pl.lit(job.dataset).alias("dataset"),
@@ -184,6 +188,7 @@ def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
         pl.lit(job.run, pl.Int64).alias("run"),
         pl.lit(vote, pl.Int64).alias("vote"),
         pl.col("bucket").alias("id"),
+        "cluster",
         "gold",
         "before",
         pl.coalesce("after", "before").alias("after"),
@@ -247,10 +252,11 @@ def test_texts(data: Path, task: Task) -> pl.DataFrame:
 
 
 def train_profile(data: Path, task: Task) -> Profile:
-    """What phi does to a training set."""
-    main = main_columns(task)
-    frames = [pl.read_parquet(data / f"train{end}.parquet", glob=False).select(main) for end in ("", ".variants")]
-    return profile(by_bucket(pl.concat(frames, how="vertical_relaxed")), task)
+    """What phi does to a training set; where its generator tells its `changes`, these are taken."""
+    rows, variants = _part(str(data.absolute()), "train")
+    told = [name for name in ("changes",) if name in variants.columns]
+    both = [rows.select(main_columns(task)), variants.select(*main_columns(task), *told)]
+    return profile(by_bucket(pl.concat(both, how="diagonal_relaxed")), task)
 
 
 # A scan of rho

@@ -4,9 +4,10 @@ What the protocol leaves open is a setting: Alternative 2 of the paper is `votes
 checked before the first training, and a run that learnt nothing is marked, and stays.
 """
 
+import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -23,10 +24,13 @@ from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
+from ..training.search import read_space
 from ..variants.resampling import refuse_no_share
 from .experiment import (
+    CELL,
     EXPERIMENT,
     ExperimentSettings,
+    finish_cell,
     opened,
     plugins_for,
     prepare_engine,
@@ -45,11 +49,12 @@ from .ie_cells import (
     rho_name,
     sample,
     scanned,
-    search_cell,
+    search_options,
     searched_spec,
     test_texts,
     train_cell,
     train_profile,
+    trial_seconds,
 )
 from .ie_data import IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
 
@@ -109,6 +114,19 @@ class IESettings(ExperimentSettings):
     judge: int = Field(400, ge=0)
     baseline: str = ""
 
+    @field_validator("rho", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        """One value is a list of one."""
+        return [value] if isinstance(value, int | float) else value
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _trainers(cls, value: Any) -> Any:
+        """A trainer alone is a model."""
+        named = value.items() if isinstance(value, Mapping) else ()
+        return {name: {"trainer": one} if isinstance(one, str) else one for name, one in named} or value
+
     @field_validator("rho", mode="after")
     @classmethod
     def _shares(cls, value: list[float]) -> list[float]:
@@ -120,7 +138,7 @@ class IESettings(ExperimentSettings):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TrainingTime:
     """How many trainings there are, how many are done, and how long the rest takes, in seconds, as the others went."""
 
     trainings: int
@@ -136,7 +154,7 @@ class IEOutcome:
     folder: Path
     settings: IESettings
     data: dict[str, Prepared]
-    estimate: Estimate
+    estimate: TrainingTime
     results: "IEResults | None" = None
     scans: tuple[ScannedRho, ...] = ()
 
@@ -215,10 +233,15 @@ class _Experiment:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
         remote = hasattr(self.engine, "prepare")  # the machines that train may have what this one lacks
-        for spec in self.specs.values():
-            bound = trainers.make(spec)
+        for name, model in settings.models.items():
+            bound = trainers.make(self.specs[name])
+            if not bound.function.answers_as:
+                fix = "choose another (otherwords list trainers)"
+                raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
             if not remote:
                 refuse_unready(bound)
+            if model.search:
+                read_space(model.space, bound.plugin)
         for name, data in settings.datasets.items():
             generators.make(settings.generator_of(name))
             self._refuse_wrong_data(name, data)
@@ -228,6 +251,10 @@ class _Experiment:
         if isinstance(data.valid, float) and not 0 <= data.valid < 1:
             fix = "give a share below 1 (0: no validation), or a data set"
             raise BadInput(f"found {data.valid:g}", where=where, field="valid", fix=fix)
+        if data.valid == 0 and any(model.search for model in self.settings.models.values()):
+            raise BadInput(
+                "a search needs rows to validate on", where=where, field="valid", fix="give a share, or data"
+            )
         for part, file in data.verdicts.items():
             if part not in ("train", "test"):
                 raise BadInput(f"found {part!r}", where=where, field="verdicts", fix="name train or test")
@@ -251,6 +278,7 @@ class _Experiment:
             self._refuse_untestable(name)
         write_settings(self.folder, settings, content)
         self._draw_for_judges()
+        prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
 
     def _refuse_untestable(self, name: str) -> None:
         """Refuse a transformation that changes nothing, a test set too small for alpha, rows that teach nothing."""
@@ -277,6 +305,13 @@ class _Experiment:
     def _draw_for_judges(self) -> None:
         for name in self.settings.datasets:
             draw_for_judges(self.folder, name, self.data[name].task, self.settings.judge, self.settings.seed)
+
+    def _spaces(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """The values that were searched for each model's options, as text."""
+        for name, model in self.settings.models.items():
+            if model.search:
+                space = read_space(model.space, trainers.make(self.specs[name]).plugin)
+                yield name, {option: json.dumps(values) for option, values in space.items()}
 
     # Cells
 
@@ -316,7 +351,7 @@ class _Experiment:
         ]
 
     def _searches(self) -> list[TrainingCell]:
-        """The searches that are done once per model and data set."""
+        """The searches that are done once per model and data set, before any row is replaced."""
         chosen = {name: one for name, one in self.settings.models.items() if one.search and not one.search_inside}
         return [self._search(dataset, *one) for dataset in self.settings.datasets for one in chosen.items()]
 
@@ -329,16 +364,20 @@ class _Experiment:
     def _search_folder(self, dataset: str, model: str) -> Path:
         return self.folder.absolute() / "search" / dataset / model
 
+    def _do_searches(self) -> None:
+        """Do the searches that are not done, on the engine trial by trial."""
+        for job in self._searches():
+            if read_cell(job) is None:
+                (Path(job.folder) / CELL).unlink(missing_ok=True)
+                spec = search_options(job, sample(job)[0], Path(job.folder), self.engine.map)
+                finish_cell(job, {"dataset": job.dataset, "model": job.model, "spec": spec})
+
     def _train(self, cells: Sequence[TrainingCell], stage: str = "trainings") -> list[dict[str, Any]]:
-        named = [("trainers", spec) for spec in self.specs.values()]
-        prepare_engine(self.engine, self.folder, named)
         return run_cells(self.engine, train_cell, cells, stage)
 
     def run(self) -> IEOutcome:
         """Train all that is not trained, and make the results."""
-        if searches := self._searches():
-            prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
-            run_cells(self.engine, search_cell, searches, "searches")
+        self._do_searches()
         cells = self._cells()
         found = self._train(cells)
         with reporting_to(Progress()):
@@ -359,10 +398,11 @@ class _Experiment:
             replicates=settings.replicates,
             margin=settings.margin,
             seed=settings.seed,
-            baseline=settings.baseline,
+            baseline=settings.baseline if len(settings.models) > 1 else "",
             sound={name: verdict_counts(one) for name, one in judged.items()},
             judged={name: one for name, one in judged.items() if one is not None},
             texts={name: test_texts(places[name], one.task) for name, one in data.items()},
+            spaces=dict(self._spaces()),
             profiles={name: train_profile(places[name], one.task) for name, one in data.items()},
         )
         made = results(cells_table(found), matched_table(cells), known)
@@ -370,28 +410,42 @@ class _Experiment:
         return made
 
     def estimate(self) -> IEOutcome:
-        """Do the first training of each model that has none, which is kept, and estimate the time of the others."""
-        cells = self._cells()
-        first = [next(cell for cell in cells if cell.model == model) for model in self.settings.models]
-        known = {cell.model for cell in cells if read_cell(cell)}
-        self._train([cell for cell in first if cell.model not in known], "first ones")
+        """Do the first training of each model that has none, which is kept, and estimate the time of the others.
+
+        Where its options are searched for first, that is the first trial.
+        """
+        cells, searches = self._cells(), [job for job in self._searches() if read_cell(job) is None]
+        for job in {job.model: job for job in reversed(searches)}.values():
+            if trial_seconds(Path(job.folder)) is None:
+                search_options(replace(job, budget=1), sample(job)[0], Path(job.folder), self.engine.map)
+        done = {cell.model for cell in cells if read_cell(cell)} | {job.model for job in searches}
+        first = {cell.model: cell for cell in reversed(cells) if cell.model not in done}
+        self._train(list(first.values()), "first ones")
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells))
 
-    def _estimated(self, cells: Sequence[TrainingCell]) -> Estimate:
+    def _estimated(self, cells: Sequence[TrainingCell]) -> TrainingTime:
         """A cell takes as long as those of its model did, by the rows that they learn from and answer."""
         found = [(cell, read_cell(cell)) for cell in cells]
+        searches = [job for job in self._searches() if read_cell(job) is None]
         rows = {name: sum(one.rows.values()) for name, one in self.data.items()}
         rates: dict[str, list[float]] = {}
         for cell, one in found:
             if one:
                 rates.setdefault(cell.model, []).append(one["seconds"] / rows[cell.dataset])
+        for job in searches:
+            if (seconds := trial_seconds(Path(job.folder))) is not None:
+                rates.setdefault(job.model, []).append(seconds / rows[job.dataset])
         left: dict[str, float] = dict.fromkeys(self.settings.models, 0.0)
-        for cell, one in found:
-            if not one and (known := rates.get(cell.model)):
-                left[cell.model] += sum(known) / len(known) * rows[cell.dataset]
+        for cell, times in [*((cell, 1) for cell, one in found if not one), *((job, job.budget) for job in searches)]:
+            known = rates.get(cell.model, [0.0])
+            left[cell.model] += times * sum(known) / len(known) * rows[cell.dataset]
+        each = {
+            name: self.settings.votes + one.search * one.search_inside for name, one in self.settings.models.items()
+        }
+        once = sum(job.budget for job in self._searches())
+        done = sum(each[cell.model] for cell, one in found if one) + once - sum(job.budget for job in searches)
         workers = max(1, getattr(self.engine, "count", 1))
-        done = sum(self.settings.votes for _, one in found if one)
-        return Estimate(len(cells) * self.settings.votes, done, sum(left.values()) / workers, left)
+        return TrainingTime(sum(each[cell.model] for cell in cells) + once, done, sum(left.values()) / workers, left)
 
     def scan(self) -> IEOutcome:
         """Train the baseline over the values of a scan, and propose values of rho for each data set."""
