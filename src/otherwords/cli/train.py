@@ -199,10 +199,8 @@ def _carry_out(
     space: str,
     **engine: Any,
 ) -> Any:
-    from functools import partial
-
     from ..errors import BadInput
-    from ..running.engines import InProcess, closing, make_engine, map_jobs
+    from ..running.engines import InProcess, closing, make_engine
     from ..training.making import train
     from ..training.search import train_best
 
@@ -215,8 +213,7 @@ def _carry_out(
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
     with closing(made):
-        mapper = partial(map_jobs, made)
-        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=mapper, **given)
+        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=made.map, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from .._version import __version__
 from ..errors import BadInput, WorkerLost, decode, shorten
 from ..progress import current
 from ..registry import plugin_files
-from ..running.engines import Engine, InProcess, map_jobs
+from ..running.engines import InProcess
+from ..running.pool import Engine
 from ..running.study import to_toml
 from ..storage.files import lock_folder, refuse_link, write_json, write_text
 from ..storage.specs import nearest
@@ -275,7 +276,7 @@ def run_cells(engine: Engine, function: Callable[[Job], Any], jobs: Sequence[Job
     current().start(stage, len(jobs))
     todo = [job for job in jobs if read_cell(job) is None]
     current().advance(len(jobs) - len(todo))
-    for _ in map_jobs(engine, function, todo, _give_up):
+    for _ in engine.map(function, todo, _give_up):
         current().advance(1)
     current().done()
     return [read_cell(job) or {} for job in jobs]
@@ -287,8 +288,7 @@ def _give_up(job: CellJob, reason: str) -> Any:
 
 def prepare_engine(engine: Engine, folder: Path, named: Sequence[tuple[str, str]]) -> None:
     """Let an engine that has to, such as Ray, find out whether workers see the folder and can make what is named."""
-    if prepare := getattr(engine, "prepare", None):
-        prepare(str(folder.absolute()), [], plugin_files(), list(named))
+    engine.prepare(str(folder.absolute()), [], plugin_files(), list(named))
 
 
 def plugins_for(engine: Engine, settings: ExperimentSettings) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ..errors import BadInput
 from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
-from ..running.engines import Engine, closing, make_engine
+from ..running.engines import checked, closing, make_engine
+from ..running.pool import Engine
 from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest
 from ..storage.tables import write as write_table
@@ -178,7 +179,7 @@ def run_ie_test(
     folder = Path(out)
     settings = read_ie_settings(source, folder, quick, **overrides)
     load_plugins(settings.plugins)
-    chosen = make_engine(engine) if isinstance(engine, str) else engine
+    chosen = make_engine(engine) if isinstance(engine, str) else checked(engine)
     experiment = _Experiment(settings, folder, chosen, quick)
     experiment.refuse_wrong_names()
     forget()
