@@ -24,6 +24,7 @@ from otherwords import training
 from otherwords.errors import BadInput, Busy, OtherwordsError
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
+from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS, Batch
 from otherwords.storage.files import lock_folder
 from otherwords.training import making
@@ -329,6 +330,7 @@ def test_a_bare_machine_trains_what_was_prepared(recipe, tmp_path):
     for name in ("nli", "mlm"):
         assert (tmp_path / name / "model.safetensors").is_file()
         assert f"{tmp_path / name} {{'epoch'" in done.stdout
+    assert read_trained(tmp_path / "nli").task == TASKS["nli"]
 
 
 def test_the_log_is_drawn(recipe, tmp_path):
