@@ -280,7 +280,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "boosted.v1": trained("boosted(rounds=3)", "boosted:{}"),
     },
     "trainers": {
-        "encoder.v1": tiny_start("encoder", ", epochs=8, learning_rate=0.01, batch=16"),
+        "encoder.v1": tiny_start("encoder", ", epochs=10, learning_rate=0.005, batch=8"),
         "masked-lm.v1": tiny_start("masked-lm"),
     },
     "masked_lms": {
@@ -307,11 +307,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("plugin", names, ids=[name if own else f"{kind}-{name}" for kind, name in names])
 
 
+#: What is tried of trainers that use torch in the fast run; the rest of their contract is slow.
+THIN = ("test_it_learns_what_can_be_learnt", "test_a_folder_says_what_it_is", "test_it_can_be_tried")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Metrics that load an encoder or a parser are slow; their own tests keep a thinner version in the fast run."""
     for item in items:
         kind, name = plugin_of(item) or ("", "")
+        by_torch = kind == "trainers" and KINDS[kind].get(name).extra in ("hf", "train")
+        if by_torch and getattr(item, "originalname", "") not in THIN:
+            item.add_marker(pytest.mark.slow)
         if kind == "metrics" and {"encoder", "pipeline"} & set(KINDS[kind].get(name).options()):
             item.add_marker(pytest.mark.slow)
 

@@ -152,6 +152,7 @@ def test_it_learns_every_task(trainer, tmp_path, task):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*truncated")
 def test_odd_texts_are_learnt_from_and_asked_or_refused_aloud(trainer, tmp_path):
     odd = [
         TrainingRow((one, other), NLI.labels[i % 3])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from ..errors import BadInput
 from ..inference.joining import Join, default_join, options_of, shown_task
+from ..inference.tokens import clean
 from ..registry import trainers
 from .data import TrainingData, TrainingRow
 from .objectives import require_torch
@@ -93,8 +94,9 @@ class FineTuning:
 
 
 def _line(row: TrainingRow) -> list[str | None]:
-    """A sentence of a masked-LM by itself, else texts and label."""
-    return [*row.texts] if row.label is None and len(row.texts) == 1 else [*row.texts, row.label]
+    """A sentence of a masked-LM by itself, else texts and label; without what no tokenizer can read."""
+    texts = [clean(text) for text in row.texts]
+    return [*texts] if row.label is None and len(texts) == 1 else [*texts, row.label]
 
 
 def _made(name: str, about: str, objective: str, *left_out: str) -> Any:
