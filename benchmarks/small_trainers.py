@@ -25,7 +25,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 #: Of the networks: PaRTE's, with fewer epochs; vectors are learnt.
 NETWORK = {"size": 300, "hidden": 300, "epochs": 3, "learning_rate": 0.005, "batch": 32, "min_count": 2}
 TINY = {**NETWORK, "size": 8, "hidden": 8, "epochs": 1}
-#: How much less accurate a trainer may be, in points: two seeds of one form differ as much.
+#: How much less accurate a trainer may be, in points: three standard errors of an accuracy on 9,824 rows.
 POINTS = 1.5
 
 

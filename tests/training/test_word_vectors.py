@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from otherwords.models.word_vectors import KnownWords, NetworkShape, classify, e
 from otherwords.problem import TASKS, Batch, Task
 from otherwords.registry import models, trainers
 from otherwords.training.data import TrainingData, TrainingRow
-from otherwords.training.recipe import read_recipe
 from otherwords.training.word_vectors import BiLSTM, BowMLP, WordVectors, read_vectors
 
 BOW = BowMLP(size=16, hidden=16, epochs=4, min_count=1, batch=8, learning_rate=0.02)
@@ -287,21 +285,3 @@ def test_a_damaged_folder_is_refused_with_its_name(tmp_path, folders, damage):
 def test_both_share_their_options():
     assert set(WordVectors.__dataclass_fields__) == set(BowMLP.__dataclass_fields__)
     assert set(BiLSTM.__dataclass_fields__) - set(BowMLP.__dataclass_fields__) == {"units", "layers", "pooling"}
-
-
-SHIPPED = {
-    "paranlu/ngrams": "ngrams.v1(ngrams=4, epochs=5, learning_rate=0.1,",
-    "paranlu/bilstm": "bilstm.v1(vectors=glove.840B.300d.txt#",
-    "parte/bow_mlp": "bow_mlp.v1(vectors=glove.840B.300d.txt#",
-    "parte/bilstm": "bilstm.v1(vectors=glove.840B.300d.txt#",
-}
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_papers_recipes_can_be_read(name, tmp_path, monkeypatch):
-    path = Path(__file__).parents[2] / "recipes" / f"{name}.toml"
-    monkeypatch.chdir(tmp_path)
-    Path("glove.840B.300d.txt").write_text("dog 1 2\n")
-    _, trainer = read_recipe(path, name.rpartition("/")[2])
-    assert trainer.signature.startswith(SHIPPED[name])
-    assert f"otherwords train {trainer.name} recipes/{name}.toml" in path.read_text()
