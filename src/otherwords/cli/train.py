@@ -29,9 +29,17 @@ TRAINERS = {
 class TrainerCommands(TyperGroup):
     """A command for every trainer: those of the package, and any other that a plug-in brings."""
 
-    def get_command(self, ctx: Any, name: str) -> Any:
-        """The command of a trainer; whether there is one by that name is known when plug-ins are loaded."""
-        return super().get_command(ctx, name) or super().get_command(ctx, "encoder")
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; the error about a name that is none lists the trainers. A plug-in is loaded later."""
+        if args[0] not in self.commands and "--plugin" not in args:
+            from ..registry import trainers
+
+            trainers.get(args[0])
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a trainer: all take the same options."""
+        return super().get_command(ctx, cmd_name) or super().get_command(ctx, "encoder")
 
 
 app = typer.Typer(
@@ -84,8 +92,10 @@ def train(
     ] = None,
     space: Annotated[
         str,
-        typer.Option("--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper, or a file."),
-    ] = "ie-paper",
+        typer.Option(
+            "--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper (default) or a file."
+        ),
+    ] = "",
     engine: opt.EngineName = "in-process",
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
@@ -202,18 +212,19 @@ def _carry_out(
     from ..errors import BadInput
     from ..running.engines import InProcess, closing, make_engine
     from ..training.making import train
-    from ..training.search import train_best
+    from ..training.search import IE_PAPER, train_best
 
     engine["gpus"] = opt.gpu_numbers(engine["gpus"])
     made = make_engine(engine.pop("engine"), **engine)
     if search is None:
-        if not isinstance(made, InProcess):
-            raise BadInput("is for the trials of a search", field="--engine", fix="add --search N, or leave it out")
+        for name, idle in (("--engine", not isinstance(made, InProcess)), ("--space", bool(space))):
+            if idle:
+                raise BadInput("is for the trials of a search", field=name, fix="add --search N, or leave it out")
         return train(recipe, trainer, out=out, prepare_only=prepare, **given)
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
     with closing(made):
-        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=made.map, **given)
+        return train_best(recipe, trainer, out=out, budget=search, space=space or IE_PAPER, mapper=made.map, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:
