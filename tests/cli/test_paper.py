@@ -18,7 +18,10 @@ def experiment(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_runs_from_a_file_and_continues_from_its_folder(cli, experiment):
     done = cli("paper", "ie-test", experiment, "-o", "x")
-    assert "mine: train 48 rows (48 can change), valid 12 rows (12 can change), test 30 rows (30 can change)" in done.stderr
+    assert (
+        "mine: train 48 rows (48 can change), valid 12 rows (12 can change), test 30 rows (30 can change)"
+        in done.stderr
+    )
     assert "mine" in done.stdout
     assert "rejected" in done.stdout
     assert done.stdout.strip().endswith("x/results")

@@ -13,7 +13,8 @@ from ie_grids import answers_of, forget_plugins, problems, results_of, settings,
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.errors import BadInput, OtherwordsError, UnknownName
+from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
+from otherwords.papers.experiment import opened
 from otherwords.papers.ie_cells import matched_rows, propose
 from otherwords.papers.ie_experiment import read_ie_settings, run_ie_test
 from otherwords.significance.ie_test import matched, matched_answers
@@ -592,3 +593,10 @@ def test_the_page_shows_what_the_results_have():
 def test_the_settings_of_the_page_can_be_read():
     read = read_ie_settings(Path(__file__).parents[2] / "docs" / "results" / "ie-test" / "snli.toml", Path("x"))
     assert (len(read.rho), read.runs, read.models["boosted"].spec) == (11, 5, "boosted.v1(colsample=0.95)")
+
+
+def test_one_process_at_a_time_works_on_a_folder(place):
+    values = settings(place)
+    with opened(Path("x")), refuses(Busy):
+        run_ie_test(values, out="x")
+    run_ie_test(values, out="x", dry_run=True)
