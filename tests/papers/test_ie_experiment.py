@@ -235,6 +235,7 @@ def test_what_another_model_of_the_same_name_left_half_done_goes(place):
     assert not (lost / "begun.txt").exists()
 
 
+@pytest.mark.slow
 def test_an_experiment_may_grow(place):
     values = settings(place)
     run_ie_test(values, out="x")
@@ -435,6 +436,7 @@ def test_a_scan_tries_many_values_and_proposes_some(place):
     [found] = done.scans
     assert found.table["rho"].to_list() == [step / 10 for step in range(11)]
     assert pl.read_csv("x/results/scan.csv").columns == ["dataset", "rho", "smallest_p", "rejected"]
+    assert Path("x/results/scan.svg").read_text().startswith("<svg")
     assert found.proposed[0] == 0
     assert found.proposed[-1] == 1
 

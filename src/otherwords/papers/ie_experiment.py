@@ -21,7 +21,7 @@ from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
 from ..running.engines import Engine, closing, make_engine
 from ..significance.ie_test import reachable, smallest_p
-from ..storage.files import digest
+from ..storage.files import digest, write_text
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
 from ..training.search import read_space
@@ -48,6 +48,7 @@ from .ie_cells import (
     matched_table,
     rho_name,
     sample,
+    scan_chart,
     scanned,
     search_options,
     searched_spec,
@@ -458,6 +459,7 @@ class _Experiment:
         scans = tuple(scanned([cell for cell in cells if cell.dataset == name], alpha) for name in names)
         whole = pl.concat([one.table.select(pl.lit(one.dataset).alias("dataset"), pl.all()) for one in scans])
         write_table([whole], self.folder / "results" / "scan.csv")
+        write_text(self.folder / "results" / "scan.svg", scan_chart(scans, baseline, alpha / self.settings.runs))
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), scans=scans)
 
     def _baseline(self) -> str:
