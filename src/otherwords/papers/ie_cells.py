@@ -242,7 +242,7 @@ def matched_table(cells: Sequence[TrainingCell]) -> pl.LazyFrame:
     return pl.concat([matched_rows(cell) for cell in cells])
 
 
-def test_texts(data: Path, task: Task) -> pl.DataFrame:
+def both_wordings(data: Path, task: Task) -> pl.DataFrame:
     """The wordings of the test set, before and after."""
     rows = pl.read_parquet(data / "test.parquet", glob=False).select("id", *task.fields)
     after = changed_pairs(data, "test", task).select(

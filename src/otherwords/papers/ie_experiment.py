@@ -43,6 +43,7 @@ from .experiment import (
 from .ie_cells import (
     ScannedRho,
     TrainingCell,
+    both_wordings,
     cells_table,
     forget,
     matched_table,
@@ -52,7 +53,6 @@ from .ie_cells import (
     scanned,
     search_options,
     searched_spec,
-    test_texts,
     train_cell,
     train_profile,
     trial_seconds,
@@ -403,7 +403,7 @@ class _Experiment:
             baseline=settings.baseline if len(settings.models) > 1 else "",
             sound={name: verdict_counts(one) for name, one in judged.items()},
             judged={name: one for name, one in judged.items() if one is not None},
-            texts={name: test_texts(places[name], one.task) for name, one in data.items()},
+            texts={name: both_wordings(places[name], one.task) for name, one in data.items()},
             spaces=dict(self._spaces()),
             profiles={name: train_profile(places[name], one.task) for name, one in data.items()},
         )
