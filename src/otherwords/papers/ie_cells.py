@@ -24,6 +24,7 @@ from ..problem import Task
 from ..profiling.profile import Profile, profile
 from ..progress import Progress, reporting_to
 from ..registry import load_plugins, trainers
+from ..report.plot import Curve, Panel, line_chart
 from ..significance.ie_test import Matched, decide, ie_test
 from ..storage.files import atomic, seed_for
 from ..training.data import TrainingData, TrainingRow
@@ -241,7 +242,7 @@ def matched_table(cells: Sequence[TrainingCell]) -> pl.LazyFrame:
     return pl.concat([matched_rows(cell) for cell in cells])
 
 
-def test_texts(data: Path, task: Task) -> pl.DataFrame:
+def both_wordings(data: Path, task: Task) -> pl.DataFrame:
     """The wordings of the test set, before and after."""
     rows = pl.read_parquet(data / "test.parquet", glob=False).select("id", *task.fields)
     after = changed_pairs(data, "test", task).select(
@@ -281,6 +282,16 @@ def scanned(cells: Sequence[TrainingCell], alpha: float) -> ScannedRho:
     table = pl.DataFrame(rows)
     proposed, accepted = propose(table["rho"].to_list(), table["rejected"].to_list())
     return ScannedRho(cells[0].dataset, table, proposed, accepted)
+
+
+def scan_chart(scans: Sequence[ScannedRho], baseline: str, level: float) -> str:
+    """The paper's Figure 3: the smallest p-value at each rho, a panel per data set."""
+    curves = {
+        one.dataset: [(rho, p, 0.0) for rho, p in one.table.select("rho", "smallest_p").iter_rows()] for one in scans
+    }
+    panels = [Panel(name, [Curve(baseline, points)]) for name, points in curves.items()]
+    limit = (level, f"rejected below {level:.2g}")
+    return line_chart("Smallest p-value of the runs of the baseline", panels, "rho", "smallest p", limit, 0.0)
 
 
 def _p_value(cell: TrainingCell) -> float:

@@ -22,7 +22,7 @@ from ..registry import generators, load_plugins, trainers
 from ..running.engines import checked, closing, make_engine
 from ..running.pool import Engine
 from ..significance.ie_test import reachable, smallest_p
-from ..storage.files import digest
+from ..storage.files import digest, write_text
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
 from ..training.search import read_space
@@ -44,15 +44,16 @@ from .experiment import (
 from .ie_cells import (
     ScannedRho,
     TrainingCell,
+    both_wordings,
     cells_table,
     forget,
     matched_table,
     rho_name,
     sample,
+    scan_chart,
     scanned,
     search_options,
     searched_spec,
-    test_texts,
     train_cell,
     train_profile,
     trial_seconds,
@@ -351,9 +352,10 @@ class _Experiment:
             for run in range(1, settings.runs + 1)
         ]
 
-    def _searches(self) -> list[TrainingCell]:
-        """The searches that are done once per model and data set, before any row is replaced."""
-        chosen = {name: one for name, one in self.settings.models.items() if one.search and not one.search_inside}
+    def _searches(self, models: Sequence[str] = ()) -> list[TrainingCell]:
+        """The searches that are done once per model and data set, before any row is replaced; or those of some."""
+        wanted = {name: one for name, one in self.settings.models.items() if name in (models or self.settings.models)}
+        chosen = {name: one for name, one in wanted.items() if one.search and not one.search_inside}
         return [self._search(dataset, *one) for dataset in self.settings.datasets for one in chosen.items()]
 
     def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
@@ -365,9 +367,9 @@ class _Experiment:
     def _search_folder(self, dataset: str, model: str) -> Path:
         return self.folder.absolute() / "search" / dataset / model
 
-    def _do_searches(self) -> None:
+    def _do_searches(self, models: Sequence[str] = ()) -> None:
         """Do the searches that are not done, on the engine trial by trial."""
-        for job in self._searches():
+        for job in self._searches(models):
             if read_cell(job) is None:
                 (Path(job.folder) / CELL).unlink(missing_ok=True)
                 spec = search_options(job, sample(job)[0], Path(job.folder), self.engine.map)
@@ -402,7 +404,7 @@ class _Experiment:
             baseline=settings.baseline if len(settings.models) > 1 else "",
             sound={name: verdict_counts(one) for name, one in judged.items()},
             judged={name: one for name, one in judged.items() if one is not None},
-            texts={name: test_texts(places[name], one.task) for name, one in data.items()},
+            texts={name: both_wordings(places[name], one.task) for name, one in data.items()},
             spaces=dict(self._spaces()),
             profiles={name: train_profile(places[name], one.task) for name, one in data.items()},
         )
@@ -451,12 +453,14 @@ class _Experiment:
     def scan(self) -> IEOutcome:
         """Train the baseline over the values of a scan, and propose values of rho for each data set."""
         baseline = self._baseline()
+        self._do_searches([baseline])
         cells = self._cells([baseline], QUICK_SCAN if self.quick else SCAN)
         self._train(cells, "scan")
         alpha, names = self.settings.alpha, self.settings.datasets
         scans = tuple(scanned([cell for cell in cells if cell.dataset == name], alpha) for name in names)
         whole = pl.concat([one.table.select(pl.lit(one.dataset).alias("dataset"), pl.all()) for one in scans])
         write_table([whole], self.folder / "results" / "scan.csv")
+        write_text(self.folder / "results" / "scan.svg", scan_chart(scans, baseline, alpha / self.settings.runs))
         return IEOutcome(self.folder, self.settings, self.data, self._estimated(cells), scans=scans)
 
     def _baseline(self) -> str:
