@@ -143,6 +143,8 @@ def _load(trained: Trained, threads: int) -> tuple[WordColumns, Any]:
         booster = xgboost.Booster({"nthread": threads})
         booster.load_model(trained.folder / TREES)
     except (OSError, ValueError, KeyError, TypeError, xgboost.core.XGBoostError) as error:
-        message = f"cannot be read as boosted trees: {str(error).splitlines()[0]}"
-        raise BadInput(message, where=str(trained.folder), fix="train it again, in another folder") from error
+        # What xgboost says has the time of day and a path of its own sources in it.
+        raise BadInput(
+            "cannot be read as boosted trees", where=str(trained.folder), fix="train it again, in another folder"
+        ) from error
     return columns, booster
