@@ -35,7 +35,8 @@ def test_these_are_the_commands():
         "export",
         "convert",
         "list",
-        "train nli", "train masked-lm",
+        "train encoder", "train boosted", "train bag_of_words", "train ngrams", "train bow_mlp", "train bilstm",
+        "train masked-lm", "train nli",
         "cache info", "cache prune",
         "doctor",
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from otherwords.registry import KINDS
+from otherwords.registry import KINDS, _plugin_files
 
 pytestmark = pytest.mark.filterwarnings("always")  # as users see them
 MODEL = """
@@ -60,6 +60,8 @@ def files(place: Path) -> Iterator[Path]:
     for registry in KINDS.values():
         for name in [name for name, plugin in registry._plugins.items() if plugin.source.startswith(str(place))]:
             del registry._plugins[name]
+    for path in [path for path in _plugin_files if path.is_relative_to(place.resolve())]:
+        del _plugin_files[path]  # workers of later tests would load it
     for name in [name for name in sys.modules if name.startswith("ow_")]:
         del sys.modules[name]
 

@@ -234,13 +234,12 @@ class _Experiment:
         if settings.baseline and settings.baseline not in settings.models:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
-        remote = hasattr(self.engine, "prepare")  # the machines that train may have what this one lacks
         for name, model in settings.models.items():
             bound = trainers.make(self.specs[name])
             if not bound.function.answers_as:
                 fix = "choose another (otherwords list trainers)"
                 raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
-            if not remote:
+            if not self.engine.elsewhere:
                 refuse_unready(bound)
             if model.search:
                 read_space(model.space, bound.plugin)

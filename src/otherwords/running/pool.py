@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ..errors import WorkerLost, caller_level
 from ..progress import current
@@ -38,6 +38,9 @@ class Engine(ABC):
 
     #: The folder or URL through which parts travel to workers that do not see the run folder.
     shared: str = ""
+
+    #: Whether workers are on other machines, which may have what this one lacks: a GPU, an optional part.
+    elsewhere: ClassVar[bool] = False
 
     @property
     def shares_cores(self) -> bool:

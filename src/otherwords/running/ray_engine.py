@@ -29,6 +29,8 @@ class Ray(Pool):
     seen by all.
     """
 
+    elsewhere = True
+
     def __init__(self, address: str = "", workers: int = 0, gpu_share: float | None = None, shared: str = ""):
         parse_address(address)
         if gpu_share is not None and not (0 <= gpu_share < 1 or (gpu_share > 0 and float(gpu_share).is_integer())):
