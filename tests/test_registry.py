@@ -354,7 +354,8 @@ def test_shown_options_and_summary(things):
 
 def test_kinds():
     assert list(KINDS) == [
-        *("datasets", "generators", "checks", "masked_lms", "writers", "encoders", "models", "metrics", "papers")
+        *("datasets", "generators", "checks", "masked_lms", "writers", "encoders", "models", "trainers", "metrics"),
+        "papers",
     ]
     assert all(list(registry) for registry in KINDS.values())
 

@@ -29,8 +29,9 @@ COMMANDS = dict(_commands())
 
 def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
-        "run", "vary", "resample", "check", "profile", "answer", "score", "compare", "circularity", "audit", "reproduce",
-        "paper ie-test", "report",
+        "run", "vary", "resample", "check", "profile", "answer", "score", "compare", "circularity", "audit",
+        "reproduce", "paper ie-test",
+        "report",
         "export",
         "convert",
         "list",

@@ -91,7 +91,7 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
         "error: no kind and nothing named 'model'; did you mean models? The kinds are: datasets, generators, checks, "
-        "masked_lms, writers, encoders, models, metrics, papers, tasks.\n"
+        "masked_lms, writers, encoders, models, trainers, metrics, papers, tasks.\n"
     )
     for name, near in {
         "wordnt": "wordnet",

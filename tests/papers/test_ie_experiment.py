@@ -13,7 +13,8 @@ from ie_grids import answers_of, forget_plugins, problems, results_of, settings,
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.errors import BadInput, OtherwordsError, UnknownName
+from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
+from otherwords.papers.experiment import opened
 from otherwords.papers.ie_cells import matched_rows, propose
 from otherwords.papers.ie_experiment import read_ie_settings, run_ie_test
 from otherwords.significance.ie_test import matched, matched_answers
@@ -592,3 +593,31 @@ def test_the_page_shows_what_the_results_have():
 def test_the_settings_of_the_page_can_be_read():
     read = read_ie_settings(Path(__file__).parents[2] / "docs" / "results" / "ie-test" / "snli.toml", Path("x"))
     assert (len(read.rho), read.runs, read.models["boosted"].spec) == (11, 5, "boosted.v1(colsample=0.95)")
+
+
+def test_one_process_at_a_time_works_on_a_folder(place):
+    values = settings(place)
+    with opened(Path("x")), refuses(Busy):
+        run_ie_test(values, out="x")
+    run_ie_test(values, out="x", dry_run=True)
+
+
+@pytest.mark.slow
+def test_a_scan_searches_for_the_options_of_its_baseline_first(place):
+    done = run_ie_test(with_search(settings(place, runs=1)), out="x", scan=True, quick=False, rho=[0.5])
+    assert Path("x/search/mine/bow/trials.csv").is_file()
+    assert done.scans[0].table.height == 101
+
+
+@pytest.mark.slow
+def test_an_encoder_is_trained_in_cells_like_any_other(place):
+    pytest.importorskip("transformers", reason="needs the extra `train`")
+    import tiny_models
+
+    start = tiny_models.save(tiny_models.build("bert"), place / "start", tiny_models.word_tokenizer())
+    encoder = {"trainer": "encoder", "start": str(start), "epochs": 1, "batch": 16, "device": "cpu"}
+    done = run_ie_test(settings(place, rho=[0.5], runs=2, models={"tiny": encoder}), out="x")
+    assert done.results is not None
+    assert done.results.runs["trainer"][0].startswith("encoder.v1(")
+    run_ie_test(settings(place, rho=[0.5], runs=2, models={"tiny": encoder}), out="y", engine="processes:2")
+    assert answers_of(Path("x")) == answers_of(Path("y"))

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from ie_grids import SLOW, answers_of, as_toml, forget_plugins, results_of, settings
+from ray_nodes import IGNORED, add, nodes, served
 
 from otherwords.papers.ie_experiment import run_ie_test
 
+pytestmark = IGNORED
 MAIN = "from otherwords.cli import main; main()"
 
 
@@ -95,8 +97,6 @@ def test_a_worker_that_is_killed_costs_the_cell_in_hand(place):
 @pytest.mark.slow
 def test_on_ray_a_killed_driver_is_continued(place):
     pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
-    from ray_nodes import served
-
     with served() as (_, address):
         Path("hold").touch()
         driver = start("--engine", address, "--workers", 2)
@@ -107,4 +107,21 @@ def test_on_ray_a_killed_driver_is_continued(place):
         again = start("--engine", address, "--workers", 2)
         assert again.wait(180) == 0, again.communicate()
         again.communicate()
+    assert_as_whole()
+
+
+@pytest.mark.slow
+def test_on_ray_a_killed_worker_and_a_lost_machine_cost_the_cells_in_hand(place):
+    pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
+    Path("trap").touch()  # the third fit ends its process
+    Path("hold").touch()  # the fourth and later ones wait
+    with nodes() as cluster:
+        node = add(cluster)
+        cluster.wait_for_nodes()
+        driver = start("--engine", f"ray://{cluster.address}", "--workers", 2)
+        wait_for(lambda: len(fits()) >= 5, driver)  # both nodes are at work
+        cluster.remove_node(node, allow_graceful=False)
+        Path("hold").unlink()
+        said = driver.communicate(timeout=240)[1]
+        assert driver.returncode == 0, said
     assert_as_whole()

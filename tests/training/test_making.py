@@ -377,7 +377,7 @@ def test_teachers_for_other_labels_are_refused(recipe, tmp_path, encoder):
 
 def test_the_package_has_the_names_it_lists():
     assert all(getattr(training, name).__name__ == name for name in training.__all__)
-    with pytest.raises(AttributeError, match="it has Examples, Recipe"):
+    with pytest.raises(AttributeError, match="it has BagOfWords, Examples, Recipe"):
         getattr(training, "trian")  # noqa: B009
 
 

@@ -24,7 +24,7 @@ def test_options_come_on_top(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "recipes").rglob("*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+    "path", sorted((ROOT / "recipes").glob("*-small/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
 )
 def test_our_recipes_can_be_read(path):
     recipe, trainer = read_recipe(path, "masked-lm" if "mlm" in str(path) else "nli")

@@ -29,9 +29,17 @@ TRAINERS = {
 class TrainerCommands(TyperGroup):
     """A command for every trainer: those of the package, and any other that a plug-in brings."""
 
-    def get_command(self, ctx: Any, name: str) -> Any:
-        """The command of a trainer; whether there is one by that name is known when plug-ins are loaded."""
-        return super().get_command(ctx, name) or super().get_command(ctx, "encoder")
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; the error about a name that is none lists the trainers. A plug-in is loaded later."""
+        if args[0] not in self.commands and "--plugin" not in args:
+            from ..registry import trainers
+
+            trainers.get(args[0])
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a trainer: all take the same options."""
+        return super().get_command(ctx, cmd_name) or super().get_command(ctx, "encoder")
 
 
 app = typer.Typer(

@@ -351,9 +351,10 @@ class _Experiment:
             for run in range(1, settings.runs + 1)
         ]
 
-    def _searches(self) -> list[TrainingCell]:
-        """The searches that are done once per model and data set, before any row is replaced."""
-        chosen = {name: one for name, one in self.settings.models.items() if one.search and not one.search_inside}
+    def _searches(self, models: Sequence[str] = ()) -> list[TrainingCell]:
+        """The searches that are done once per model and data set, before any row is replaced; or those of some."""
+        wanted = {name: one for name, one in self.settings.models.items() if name in (models or self.settings.models)}
+        chosen = {name: one for name, one in wanted.items() if one.search and not one.search_inside}
         return [self._search(dataset, *one) for dataset in self.settings.datasets for one in chosen.items()]
 
     def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
@@ -365,9 +366,9 @@ class _Experiment:
     def _search_folder(self, dataset: str, model: str) -> Path:
         return self.folder.absolute() / "search" / dataset / model
 
-    def _do_searches(self) -> None:
+    def _do_searches(self, models: Sequence[str] = ()) -> None:
         """Do the searches that are not done, on the engine trial by trial."""
-        for job in self._searches():
+        for job in self._searches(models):
             if read_cell(job) is None:
                 (Path(job.folder) / CELL).unlink(missing_ok=True)
                 spec = search_options(job, sample(job)[0], Path(job.folder), self.engine.map)
@@ -451,6 +452,7 @@ class _Experiment:
     def scan(self) -> IEOutcome:
         """Train the baseline over the values of a scan, and propose values of rho for each data set."""
         baseline = self._baseline()
+        self._do_searches([baseline])
         cells = self._cells([baseline], QUICK_SCAN if self.quick else SCAN)
         self._train(cells, "scan")
         alpha, names = self.settings.alpha, self.settings.datasets

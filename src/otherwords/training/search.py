@@ -23,7 +23,7 @@ from ..errors import BadInput, decode
 from ..models.trained import TRAINED
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
-from ..registry import Bound, Plugin, load_plugins, plugin_files, trainers
+from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
 from ..storage.files import digest, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
 from .making import TrainingResult, collect, files_read, fit, refuse_unready, refuse_untrainable, train_recipe
@@ -74,8 +74,9 @@ def search(
     content = digest(data.fields, data.train, data.valid)[:16]
     _refuse_other_search(place, {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)})
     _write_rows(place / _ROWS, data, content)
+    files = _own_files(trainer)
     jobs = [
-        Trial(str(place / f"trial-{n:03}"), str(place / _ROWS), content, _spec(trainer, options), seed, _files())
+        Trial(str(place / f"trial-{n:03}"), str(place / _ROWS), content, _spec(trainer, options), seed, files)
         for n, options in enumerate(drawn, 1)
     ]
     outcomes = []
@@ -321,8 +322,10 @@ def _refuse_foreign(folder: Path) -> None:
 # Rows, for trials in other processes
 
 
-def _files() -> tuple[str, ...]:
-    return tuple(plugin_files())
+def _own_files(trainer: Bound) -> tuple[str, ...]:
+    """The files of a user's that register the trainer and its model."""
+    sources = {trainer.plugin.source, models.get(trainer.function.answers_as).source}
+    return tuple(file for file in plugin_files() if file in sources)
 
 
 def _write_rows(path: Path, data: TrainingData, content: str) -> None:
