@@ -241,6 +241,13 @@ def test_three_fields_are_put_as_context_and_target(tiny):
     np.testing.assert_allclose(answers.p[:, 0], expected[:, 1], rtol=1e-5)
 
 
+def test_a_multiple_choice_model_is_refused(tiny):
+    config = json.loads((tiny / "config.json").read_text())
+    (tiny / "config.json").write_text(json.dumps({**config, "architectures": ["BertForMultipleChoice"]}))
+    with refuses(BadInput, where=f"onnx:{tiny}"):
+        registry.make(f"onnx:{tiny}")
+
+
 def test_a_choice_is_refused_and_a_single_field_is_a_single_text(tiny):
     model = registry.make(f"onnx:{tiny}").function
     with refuses(BadInput, where="task a-nli"):

@@ -14,6 +14,7 @@ from refusals import refuses
 from transformers import AutoModelForMultipleChoice, AutoTokenizer
 from transformers.utils import logging
 
+from otherwords import export
 from otherwords.errors import BadInput
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
@@ -96,6 +97,19 @@ def test_a_model_of_partial_input_is_shown_the_update_alone_and_asked_so(recipe,
     other = tmp_path / "other.jsonl"
     other.write_text("\n".join(json.dumps({**row, "premise": "a dog", "hypothesis": "no"}) for row in rows_of(test)))
     assert np.array_equal(p, ask(f"hf:{tmp_path / 'm'}", D_NLI, str(other))[0])
+
+
+def test_an_exported_model_is_asked_as_it_was_trained(recipe, tmp_path):
+    data = defeasible(tmp_path / "d.jsonl", 80)
+    train({**recipe, "data": [data], "task": "d-nli", "fields": ["update"], "epochs": 1}, out=tmp_path / "m")
+    export(tmp_path / "m", tmp_path / "onnx", weights="fp32", on=[data], task="d-nli", limit=0.0)
+    assert json.loads((tmp_path / "onnx" / "config.json").read_text())["otherwords_join"] == "update"
+    p, other = (ask(f"{kind}:{tmp_path / place}", D_NLI, data)[0] for kind, place in (("hf", "m"), ("onnx", "onnx")))
+    np.testing.assert_allclose(p, other, atol=1e-5)
+    choice = abductive(tmp_path / "a.jsonl", 40)
+    train({**recipe, "data": [choice], "task": "a-nli", "epochs": 1}, out=tmp_path / "choice")
+    with refuses(BadInput, where=f"hf:{tmp_path / 'choice'}", field="architectures"):
+        export(tmp_path / "choice", tmp_path / "c")
 
 
 def test_a_choice_is_learnt_and_answered_by_scoring_each_option(recipe, tmp_path):
