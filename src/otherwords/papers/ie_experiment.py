@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..errors import BadInput
+from ..errors import BadInput, setting
 from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
-from ..running.engines import checked, closing, make_engine
+from ..running.engines import InProcess, checked, closing, make_engine
 from ..running.pool import Engine
+from ..running.processes import Processes
 from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest
 from ..storage.tables import write as write_table
@@ -119,7 +120,11 @@ class IESettings(ExperimentSettings):
     @classmethod
     def _several(cls, value: Any) -> Any:
         """One value is a list of one."""
-        return [value] if isinstance(value, int | float) else value
+        several = [value] if isinstance(value, int | float) else value
+        for one in several if isinstance(several, list) else ():
+            if isinstance(one, int | float):
+                refuse_no_share(one)
+        return several
 
     @field_validator("models", mode="before")
     @classmethod
@@ -131,7 +136,7 @@ class IESettings(ExperimentSettings):
     @field_validator("rho", mode="after")
     @classmethod
     def _shares(cls, value: list[float]) -> list[float]:
-        return sorted({refuse_no_share(one) for one in value})
+        return sorted({round(one, 6) for one in value})  # 0.1 + 0.2 is 0.3, and has its folder
 
     def generator_of(self, dataset: str) -> str:
         """The transformation of a data set."""
@@ -176,6 +181,9 @@ def run_ie_test(
     `quick`, few and small trainings. With `dry_run`, one training per model, and an estimate of the rest. With `scan`,
     the baseline over 101 values of rho, and those it proposes.
     """
+    if scan and dry_run:
+        message = "a scan and a dry run are two things"
+        raise BadInput(message, field=setting("--dry-run", "dry_run"), fix="leave one of them out")
     folder = Path(out)
     settings = read_ie_settings(source, folder, quick, **overrides)
     load_plugins(settings.plugins)
@@ -233,13 +241,13 @@ class _Experiment:
         if settings.baseline and settings.baseline not in settings.models:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
-        remote = hasattr(self.engine, "prepare")  # the machines that train may have what this one lacks
+        here = isinstance(self.engine, InProcess | Processes)  # other machines may have what this one lacks
         for name, model in settings.models.items():
             bound = trainers.make(self.specs[name])
             if not bound.function.answers_as:
                 fix = "choose another (otherwords list trainers)"
                 raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
-            if not remote:
+            if here:
                 refuse_unready(bound)
             if model.search:
                 read_space(model.space, bound.plugin)
@@ -301,7 +309,10 @@ class _Experiment:
             raise BadInput(found, where=where, field="test", fix=fix)
         for model in settings.models:
             job = self._cell(name, model, 0.0, 1)
-            refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
+            try:
+                refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
+            except BadInput as error:
+                raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
 
     def _draw_for_judges(self) -> None:
         for name in self.settings.datasets:
