@@ -129,13 +129,14 @@ def test_options_shown_in_the_documentation_exist(cli):
 
 
 def test_any_trainer_is_a_command(cli, place):
-    done = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "m")
-    assert re.match(r"m is trained, valid_accuracy 0\.\d{4}, valid_loss \d\.\d{4}\n", done.stdout)
-    cli("answer", "everyday", "-m", "trained:m", "--no-canary", "--no-cache", "-o", "answers.jsonl")
+    done = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "bow")
+    assert re.match(r"bow is trained, valid_accuracy 0\.\d{4}, valid_loss \d\.\d{4}\n", done.stdout)
+    asked = cli("answer", "everyday", "-m", "trained:bow", "--no-canary", "--no-cache", "-o", "answers.jsonl")
     assert len((place / "answers.jsonl").read_text().splitlines()) > 100
-    again = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "m")
+    assert "trained:bow: 123 answers" in asked.stderr  # and no picture where rich knows a word between two colons
+    again = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=20", "--valid", "0.2", "-o", "bow")
     assert again.stdout == done.stdout.replace("is trained", "was trained before")
-    error = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=30", "--valid", "0.2", "-o", "m", rc=2)
+    error = cli("train", "bag_of_words", "--data", "everyday", "--set", "steps=30", "--valid", "0.2", "-o", "bow", rc=2)
     assert "contains another training: steps is 20 there, 30 now" in error.stderr
 
 
@@ -174,6 +175,7 @@ def test_a_search_keeps_the_best(cli, place):
         (("bag_of_words", "--search", "2"), "ie-paper: has spaces for boosted, encoder, not for bag_of_words"),
         (("bag_of_words", "--search", "2", "--prepare"), "--prepare: "),
         (("bag_of_words", "--engine", "processes:2"), "--engine: "),
+        (("bag_of_words", "--space", "ie-paper"), "--space: "),
     ],
 )
 def test_wrong_input_to_other_trainers_is_reported_before_any_work(cli, place, arguments, message):

@@ -312,7 +312,7 @@ def test_an_interrupted_training_is_saved_and_resumed(tmp_path, settings, monkey
     """Ctrl-C during a step waits for its end; resuming leads to the same bits."""
     chosen, rows, valid = settings(epochs=2), toy_rows(60), toy_rows(20, 2)
     trained(tmp_path / "whole", chosen, rows, valid)
-    step, steps = finetuning._Training._step, []
+    step, steps = finetuning._Run._step, []
 
     def interrupted(self, some):
         steps.append(len(some))
@@ -321,7 +321,7 @@ def test_an_interrupted_training_is_saved_and_resumed(tmp_path, settings, monkey
         step(self, some)
 
     with monkeypatch.context() as patch:
-        patch.setattr(finetuning._Training, "_step", interrupted)
+        patch.setattr(finetuning._Run, "_step", interrupted)
         with pytest.raises(KeyboardInterrupt):
             trained(tmp_path / "parts", chosen, rows, valid)
     assert len(steps) == 3

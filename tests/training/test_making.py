@@ -24,6 +24,7 @@ from otherwords import training
 from otherwords.errors import BadInput, Busy, OtherwordsError
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
+from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS, Batch
 from otherwords.storage.files import lock_folder
 from otherwords.training import making
@@ -329,6 +330,7 @@ def test_a_bare_machine_trains_what_was_prepared(recipe, tmp_path):
     for name in ("nli", "mlm"):
         assert (tmp_path / name / "model.safetensors").is_file()
         assert f"{tmp_path / name} {{'epoch'" in done.stdout
+    assert read_trained(tmp_path / "nli").task == TASKS["nli"]
 
 
 def test_the_log_is_drawn(recipe, tmp_path):
@@ -415,3 +417,17 @@ def test_an_encoder_needs_what_is_there(recipe, tmp_path):
     with refuses(OtherwordsError):
         train(absent, out=tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+def test_what_an_earlier_version_prepared_is_trained(recipe, tmp_path):
+    """It knew neither trainers nor shares, and wrote no training.json."""
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    path = tmp_path / "m" / "data" / "origin.json"
+    known = json.loads(path.read_text())
+    new = ("trainer", "fields", "share", "valid_task", "valid_label_map", "join", "adam_epsilon")
+    path.write_text(json.dumps({name: value for name, value in known.items() if name not in new}))
+    (tmp_path / "m" / "training.json").unlink()
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train({**recipe, "share": 0.5}, out=tmp_path / "m")
+    assert train(recipe, out=tmp_path / "m").figures
+    assert read_trained(tmp_path / "m").answers_as == "hf"

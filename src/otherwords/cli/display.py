@@ -207,7 +207,7 @@ def print_json(value: Any) -> None:
 
 def print_line(text: str) -> None:
     """Print a line on standard error, as it is."""
-    console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
+    console(stderr=True).print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 #: What is counted, one of it and several.

@@ -92,8 +92,10 @@ def train(
     ] = None,
     space: Annotated[
         str,
-        typer.Option("--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper, or a file."),
-    ] = "ie-paper",
+        typer.Option(
+            "--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper (default) or a file."
+        ),
+    ] = "",
     engine: opt.EngineName = "in-process",
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
@@ -210,18 +212,20 @@ def _carry_out(
     from ..errors import BadInput
     from ..running.engines import InProcess, closing, make_engine
     from ..training.making import train
-    from ..training.search import train_best
+    from ..training.search import IE_PAPER, train_best
 
     engine["gpus"] = opt.gpu_numbers(engine["gpus"])
     made = make_engine(engine.pop("engine"), **engine)
     if search is None:
-        if not isinstance(made, InProcess):
-            raise BadInput("is for the trials of a search", field="--engine", fix="add --search N, or leave it out")
+        for name, idle in (("--engine", not isinstance(made, InProcess)), ("--space", bool(space))):
+            if idle:
+                raise BadInput("is for the trials of a search", field=name, fix="add --search N, or leave it out")
         return train(recipe, trainer, out=out, prepare_only=prepare, **given)
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
     with closing(made):
-        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=made.map, **given)
+        how = {"budget": search, "space": space or IE_PAPER, "mapper": made.map}
+        return train_best(recipe, trainer, out=out, **how, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:

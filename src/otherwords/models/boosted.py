@@ -27,7 +27,7 @@ from .trained import Trained, read_trained
 
 #: What the trainer writes: the trees as xgboost stores them, and the words with the number of their columns.
 TREES, WORDS = "model.ubj", "words.json"
-#: A word has two letters or digits, or more, as in scikit-learn's CountVectorizer, which the IE paper used.
+#: A word has two letters or digits, or more, as in scikit-learn's CountVectorizer; the IE paper does not say.
 _WORD = re.compile(r"\w\w+")
 Ints = npt.NDArray[np.int64]
 

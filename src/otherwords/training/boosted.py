@@ -81,7 +81,7 @@ class Boosted:
         """The columns that a tree can split on; where a label names a field, words of different fields differ.
 
         A split needs a weight of 1 on either side, and a row weighs at most 0.5 (twice p times 1 - p): to leave out
-        what a single row has changes no tree, and halves the time.
+        what a single row has changes no tree, and saves a fifth of the time.
         """
         texts = [row.texts for row in data.train]
         by_field = self.by_field or bool({*data.task.labels} & {*data.fields})

@@ -138,7 +138,7 @@ def train_recipe(
     """The same of a recipe that was read; `finished` is a folder where a search has trained just this."""
     origin, fresh = _origin(recipe, trainer), not _is_begun(folder, trainer)
     if not fresh:
-        _refuse_other(folder, origin)
+        _refuse_other(folder, origin, trainer)
     else:
         _refuse_occupied(folder)
         if not prepare_only:
@@ -247,9 +247,13 @@ def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
     return origin
 
 
-def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
+def _refuse_other(folder: Path, origin: dict[str, Any], trainer: Bound) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if there:  # what an earlier version did not know is as it is by default
+        usual = {name: one.default for name, one in Recipe.model_fields.items()} | trainer.plugin.options()
+        usual = {"trainer": trainer.plugin.full_name, **usual}
+        there = {name: json.loads(json.dumps(usual[name], default=str)) for name in origin if name in usual} | there
     if is_prepared(folder):  # changed by hand; of a recipe, labels are a map, fields and join may be left open
         settings, other = prepared_settings(folder).as_dict(), ("labels", "fields", "join")
         there |= {name: value for name, value in settings.items() if name in origin and name not in other}

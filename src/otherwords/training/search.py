@@ -32,6 +32,8 @@ from .trainer import shown
 
 #: Files of a search: what it is, its rows, the table of its trials, and what became of each.
 _SEARCH, _ROWS, TRIALS, _TRIAL = "search.json", "rows.json", "trials.csv", "trial.json"
+#: The space that is searched if no other is named.
+IE_PAPER = "ie-paper"
 #: The keys of a range.
 _RANGE = {"from", "to", "step", "count", "log"}
 #: So often a trial is drawn again if it was drawn before.
@@ -118,7 +120,7 @@ def train_best(
     *,
     out: str | Path,
     budget: int = 10,
-    space: str | Path | Mapping[str, Any] = "ie-paper",
+    space: str | Path | Mapping[str, Any] = IE_PAPER,
     mapper: Mapper = map,
     **overrides: Any,
 ) -> TrainingResult:
