@@ -26,6 +26,7 @@ from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
+from ..training.recipe import make_trainer
 from ..training.search import read_space
 from ..variants.resampling import refuse_no_share
 from .experiment import (
@@ -243,7 +244,7 @@ class _Experiment:
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
         here = isinstance(self.engine, InProcess | Processes)  # other machines may have what this one lacks
         for name, model in settings.models.items():
-            bound = trainers.make(self.specs[name])
+            bound = make_trainer(self.specs[name])
             if not bound.function.answers_as:
                 fix = "choose another (otherwords list trainers)"
                 raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
