@@ -224,8 +224,8 @@ def _carry_out(
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
     with closing(made):
-        how = {"budget": search, "space": space or IE_PAPER, "mapper": made.map}
-        return train_best(recipe, trainer, out=out, **how, **given)
+        chosen = space or IE_PAPER
+        return train_best(recipe, trainer, out=out, budget=search, space=chosen, mapper=made.map, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:
