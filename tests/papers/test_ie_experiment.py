@@ -536,6 +536,7 @@ def test_a_scan_needs_a_cheap_model(place):
         "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom otherwords.registry import trainers\n\n"
         "@trainers('dear.v1')\n@dataclass(frozen=True)\nclass Dear:\n    '''Costs much.'''\n"
         "    answers_as: ClassVar[str] = 'scripted'\n"
+        "    def fit(self, data, folder, seed):\n        return {}\n"
     )
     values = settings(place, plugins=["dear.py"], models={"dear": {"trainer": "dear"}})
     with refuses(BadInput, field="baseline"):
@@ -615,6 +616,18 @@ def test_options_are_searched_inside_every_sample(place):
         assert cell["trainer"] == f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
     assert done.estimate.trainings == 4 * (1 + 3)
     assert not list(Path("x").rglob("trial-*/weights*"))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_another_space_in_the_same_file_is_another_experiment(place, inside):
+    Path("space.toml").write_text("steps = [1, 2]\n")
+    searched = {"trainer": "bag_of_words", "search": 1, "search_inside": inside, "space": "space.toml"}
+    values = settings(place, models={"bow": searched}, rho=[0.5], runs=1)
+    run_ie_test(values, out="x")
+    run_ie_test(values, out="x")
+    Path("space.toml").write_text("steps = [3, 4]\n")
+    with refuses(BadInput, where="x"):
+        run_ie_test(values, out="x")
 
 
 def test_a_dry_run_with_a_search_does_its_first_trial(place):

@@ -416,6 +416,26 @@ def test_what_is_no_trainer_is_refused(recipe, tmp_path, said, field):
     assert not (tmp_path / "m").exists()
 
 
+def test_a_trainer_of_a_user_that_was_changed_is_another(own_trainer, recipe, tmp_path):
+    train({"data": recipe["data"]}, "own", out=tmp_path / "m")
+    file = Path(own_trainer)
+    file.write_text(file.read_text().replace("steps=1", "steps=2"))
+    load_plugins([own_trainer])
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train({"data": recipe["data"]}, "own", out=tmp_path / "m")
+
+
+def test_another_start_of_the_same_name_is_another_training(recipe, tmp_path, encoder):
+    start = shutil.copytree(encoder, tmp_path / "start")
+    given = {**recipe, "start": str(start), "epochs": 1}
+    train(given, out=tmp_path / "m")
+    save_model(start, seed=77)
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train(given, out=tmp_path / "m")
+    shutil.rmtree(start)  # a finished training does not need it any more
+    assert train(given, out=tmp_path / "m").before
+
+
 def test_an_empty_folder_stays_after_a_refusal(tmp_path):
     (tmp_path / "m").mkdir()
     data = problems(tmp_path / "one.jsonl", [row for row in toy_rows(30) if row[2] == LABELS[0]])

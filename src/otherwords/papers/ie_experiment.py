@@ -280,6 +280,8 @@ class _Experiment:
             for name in settings.datasets
         }
         content |= {f"the trainer of {name}": trainers.make(spec).signature for name, spec in self.specs.items()}
+        for name, space in self._spaces():
+            content[f"the space of {name}"] = ", ".join(f"{option} {values}" for option, values in space.items())
         refuse_other(self.folder, settings, content, _MAY_CHANGE, _GROW)
         for name, data in settings.datasets.items():
             place = self.folder / "data" / name
@@ -323,8 +325,11 @@ class _Experiment:
         """The values that were searched for each model's options, as text."""
         for name, model in self.settings.models.items():
             if model.search:
-                space = read_space(model.space, trainers.make(self.specs[name]).plugin)
-                yield name, {option: json.dumps(values) for option, values in space.items()}
+                yield name, {option: json.dumps(values) for option, values in self._space(name).items()}
+
+    def _space(self, model: str) -> dict[str, Any]:
+        """Where the options of a model are searched for: what its file holds, not what it is called."""
+        return read_space(self.settings.models[model].space, trainers.make(self.specs[model]).plugin)
 
     # Cells
 
@@ -334,11 +339,11 @@ class _Experiment:
         inside = chosen.search if chosen.search_inside else 0
         if chosen.search and not chosen.search_inside:
             spec = searched_spec(self._search_folder(dataset, model)) or spec
-        space = chosen.space if inside else ""
+        space, drawn = (chosen.space, json.dumps(self._space(model))) if inside else ("", "")
         about = [self.data[dataset].key, trainers.make(spec).signature, rho, run, settings.seed, settings.votes]
         return TrainingCell(
             folder=str(place / "cells" / dataset / model / f"rho-{rho_name(rho)}" / f"run-{run}"),
-            key=digest(about, inside, space)[:16],
+            key=digest(about, inside, drawn)[:16],
             data=str(place / "data" / dataset),
             dataset=dataset,
             model=model,
@@ -371,7 +376,8 @@ class _Experiment:
 
     def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
         spec, budget, space = self.specs[model], chosen.search, chosen.space
-        key = digest(self.data[dataset].key, trainers.make(spec).signature, budget, space, self.settings.seed)[:16]
+        about = [self.data[dataset].key, trainers.make(spec).signature, budget, self._space(model), self.settings.seed]
+        key = digest(about)[:16]
         cell = replace(self._cell(dataset, model, 0.0, 0), folder=str(self._search_folder(dataset, model)), key=key)
         return replace(cell, trainer=spec, budget=budget, space=space)
 

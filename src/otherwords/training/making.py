@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -26,6 +27,8 @@ from .trainer import Preparing, begin, finish, read_json, shown
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
+#: The digest of a file's content in a signature.
+_CONTENT = re.compile(r"[#@]([0-9a-f]{12})\b")
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,7 @@ def train_recipe(
     origin, fresh, made = _origin(recipe, trainer), not _is_begun(folder, trainer), not folder.exists()
     if not fresh:
         _refuse_other(folder, origin, trainer)
+        _refuse_other_content(folder, trainer)
     else:
         _refuse_occupied(folder)
         if not prepare_only:
@@ -283,6 +287,16 @@ def _refuse_other(folder: Path, origin: dict[str, Any], trainer: Bound) -> None:
         changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
         fix = "choose another folder, or delete it"
         raise BadInput(f"contains another training: {'; '.join(changes)}", where=str(folder), fix=fix)
+
+
+def _refuse_other_content(folder: Path, trainer: Bound) -> None:
+    """Refuse where a file, a start or code that the trainer is made of is another one now, under the same name."""
+    found = read_json(folder / TRAINED) or read_json(folder / TRAINING) or {}
+    there, now = (_CONTENT.findall(signature) for signature in (str(found.get("trainer", "")), trainer.signature))
+    if len(there) == len(now) and there != now:
+        digests = f"is {', '.join(there)} there, {', '.join(now)} now"
+        message = f"contains another training: the content of what {trainer.plugin.full_name} reads {digests}"
+        raise BadInput(message, where=str(folder), fix="choose another folder, or delete it")
 
 
 def _refuse_occupied(folder: Path) -> None:
