@@ -94,3 +94,10 @@ def test_the_input_is_never_written_over(cli, problems):
     before = problems.read_bytes()
     cli("resample", problems, "-w", "contractions", "--rho", 0.5, "-o", problems, rc=2)
     assert problems.read_bytes() == before
+
+
+def test_a_rewording_without_text_is_refused_and_nothing_is_written(cli, place, problems):
+    (place / "mine.py").write_text("def nothing(problem):\n    return problem.restate(premise=' ')\n")
+    result = cli("resample", problems, "--with", "python:mine.py:nothing", "--rho", 1, "-o", "out.jsonl", rc=2)
+    assert "rewords 'a' as an empty text" in result.stderr.replace("\n", " ")
+    assert not (place / "out.jsonl").exists()

@@ -107,6 +107,22 @@ def test_a_folder_may_be_moved(trainer, model, tmp_path):
     assert load(f"trained:{moved}", NLI).signature == load(f"trained:{model}", NLI).signature
 
 
+def test_a_damaged_folder_is_refused_aloud(trainer, model, tmp_path):
+    pairs, refused = [row.texts for row in rows(20, seed=8)], list[str]()
+    for path in sorted(one for one in model.iterdir() if one.is_file() and one.name not in RECORDS[1:]):
+        whole = path.read_bytes()
+        for content in (None, b"", whole[: len(whole) // 2], b"[1, 2]", b"hello", bytes(range(256)) * 8):
+            damaged = shutil.copytree(model, tmp_path / "model")
+            (damaged / path.name).write_bytes(content) if content is not None else (damaged / path.name).unlink()
+            try:
+                assert len(ask(damaged, pairs)) == 20  # a file that does not matter
+            except OtherwordsError as error:
+                refused.append(str(error))
+            shutil.rmtree(damaged)
+    assert refused
+    assert not [message for message in refused if "\n" in message]
+
+
 def test_its_answers_do_not_depend_on_their_company(trainer, model):
     pairs = [row.texts for row in rows(30, seed=9)]
     assert ask(model, pairs) == [ask(model, [pair])[0] for pair in pairs]

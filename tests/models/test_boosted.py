@@ -139,3 +139,9 @@ def test_without_xgboost_the_extra_is_named(monkeypatch, tmp_path):
         fit(trainers.make("boosted"), TrainingData(NLI, train=rows(20)), tmp_path / "m")
     with refuses(MissingExtra):
         load(f"boosted:{tmp_path}", NLI)
+
+
+def test_a_word_that_one_text_repeats_without_end_costs_no_more_than_its_text():
+    odd = [(" ".join(f"w{n}" for n in range(20_000)),), ("the " * 200_000,), ("the " * 100_000,)]
+    columns = WordColumns.of(odd, by_field=False, least=2)
+    assert (columns.words, columns.counts) == (("the",), (100_000,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -308,6 +309,7 @@ def test_processes_give_the_same_bytes(place):
         ("rho", [-0.1], BadInput),
         ("rho", [], BadInput),
         ("rho", ["x"], BadInput),
+        ("rho", [True], BadInput),
         ("runs", 0, BadInput),
         ("alpha", 1.0, BadInput),
         ("votes", 0, BadInput),
@@ -345,8 +347,7 @@ def test_what_cannot_work_is_refused_before_any_training(place, path, value, kin
         values = changed_setting(values, path, value)
     with refuses(kind):
         run_ie_test(values, out="x")
-    assert not list(place.rglob("cells"))
-    assert not (place / "x" / "experiment.toml").exists()
+    assert not (place / "x").exists()
 
 
 def test_after_a_refusal_the_folder_can_be_used(place):
@@ -375,6 +376,97 @@ def test_a_trainer_that_returns_nan_is_named_and_the_others_stay(place):
         run_ie_test(values, out="x")
     assert "broken.v1" in str(caught.value)
     assert cell_of(Path("x"))["run"] == 1
+
+
+def test_rows_that_teach_nothing_are_refused_with_their_data_set(place):
+    with refuses(BadInput, where="datasets.mine", field="data"):
+        run_ie_test(changed_setting(settings(place), "datasets.mine.train_size", 1), out="x")
+
+
+@pytest.mark.parametrize("engine", ["in-process", "processes:2"])
+def test_a_gpu_that_is_not_there_is_refused_before_any_training(place, engine):
+    (place / "gpu.py").write_text(
+        "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom otherwords.errors import BadInput\n"
+        "from otherwords.registry import trainers\n\n"
+        "@trainers('on-gpu.v1')\n@dataclass(frozen=True)\nclass OnGPU:\n    '''Needs a GPU.'''\n"
+        "    answers_as: ClassVar[str] = 'bag_of_words'\n"
+        "    def refuse_unready(self):\n"
+        "        raise BadInput('there is no GPU', where='on-gpu', field='device', fix='give cpu')\n"
+        "    def fit(self, data, folder, seed):\n        return {'valid_accuracy': 1.0}\n"
+    )
+    values = settings(place, plugins=["gpu.py"])
+    values["models"]["second"] = {"trainer": "on-gpu"}
+    with refuses(BadInput, where="on-gpu", field="device"):
+        run_ie_test(values, out="x", engine=engine)
+    assert not (place / "x").exists()
+
+
+def test_a_rewording_without_text_is_refused_before_any_training(place):
+    (place / "mine.py").write_text("def nothing(problem):\n    return problem.restate(premise=' ')\n")
+    with refuses(BadInput, where="datasets.mine", field="premise"):
+        run_ie_test(settings(place, generator="python:mine.py:nothing"), out="x")
+    assert not (place / "x").exists()
+
+
+def test_a_folder_that_was_there_stays_after_a_refusal(place):
+    (place / "x").mkdir()
+    with refuses(BadInput):
+        run_ie_test(settings(place, generator="identity"), out="x")
+    assert list((place / "x").iterdir()) == []
+
+
+def test_a_scan_is_not_a_dry_run(place):
+    with refuses(BadInput, field="dry_run"):
+        run_ie_test(settings(place), out="x", scan=True, dry_run=True)
+    assert not (place / "x").exists()
+
+
+def test_values_of_rho_that_differ_by_rounding_are_one(place):
+    done = run_ie_test(settings(place, rho=[0.3, 0.1 + 0.2], runs=1), out="x")
+    assert done.settings.rho == [0.3]
+    assert done.results is not None
+    assert done.results.runs.height == 1
+
+
+# Damage
+
+
+def copied(finished: tuple[Path, dict[str, Any]], place: Path) -> tuple[Path, dict[str, Any]]:
+    shutil.copytree(finished[0] / "x", place / "x")
+    return place / "x", finished[1]
+
+
+@pytest.mark.parametrize(("file", "content"), [
+    ("prepared.json", ""), ("prepared.json", "[1]"), ("prepared.json", "{}"), ("train.parquet", "hello"),
+    ("valid.variants.parquet", ""), ("test.parquet", "hello"), ("test.variants.parquet", ""),
+])  # fmt: skip
+def test_damaged_data_are_prepared_again(finished, place, file, content):
+    folder, values = copied(finished, place)
+    (folder / "data" / "mine" / file).write_text(content)
+    run_ie_test(values, out=folder)
+    assert results_of(folder) == results_of(finished[0] / "x")
+
+
+@pytest.mark.parametrize("content", ["", "hello", "[1]", "{}"])
+def test_a_cell_that_cannot_be_read_is_done_again(finished, place, content):
+    folder, values = copied(finished, place)
+    (folder / "cells/mine/bow/rho-0.50/run-1/cell.json").write_text(content)
+    run_ie_test(values, out=folder)
+    assert results_of(folder) == results_of(finished[0] / "x")
+
+
+def test_damaged_answers_are_named(finished, place):
+    folder, values = copied(finished, place)
+    path = folder / "cells/mine/bow/rho-0.50/run-1/answers.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    with refuses(BadInput, where=str(path)):
+        run_ie_test(values, out=folder)
+    path.unlink()
+    with refuses(BadInput, where=str(path)):
+        run_ie_test(values, out=folder)
+    shutil.rmtree(path.parent)
+    run_ie_test(values, out=folder)
+    assert results_of(folder) == results_of(finished[0] / "x")
 
 
 def test_training_rows_that_are_test_rows_are_warned_of(place):
@@ -446,6 +538,7 @@ def test_a_scan_needs_a_cheap_model(place):
         "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom otherwords.registry import trainers\n\n"
         "@trainers('dear.v1')\n@dataclass(frozen=True)\nclass Dear:\n    '''Costs much.'''\n"
         "    answers_as: ClassVar[str] = 'scripted'\n"
+        "    def fit(self, data, folder, seed):\n        return {}\n"
     )
     values = settings(place, plugins=["dear.py"], models={"dear": {"trainer": "dear"}})
     with refuses(BadInput, field="baseline"):
@@ -525,6 +618,18 @@ def test_options_are_searched_inside_every_sample(place):
         assert cell["trainer"] == f"bag_of_words.v1(penalty={chosen['penalty']}, steps={chosen['steps']})"
     assert done.estimate.trainings == 4 * (1 + 3)
     assert not list(Path("x").rglob("trial-*/weights*"))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_another_space_in_the_same_file_is_another_experiment(place, inside):
+    Path("space.toml").write_text("steps = [1, 2]\n")
+    searched = {"trainer": "bag_of_words", "search": 1, "search_inside": inside, "space": "space.toml"}
+    values = settings(place, models={"bow": searched}, rho=[0.5], runs=1)
+    run_ie_test(values, out="x")
+    run_ie_test(values, out="x")
+    Path("space.toml").write_text("steps = [3, 4]\n")
+    with refuses(BadInput, where="x"):
+        run_ie_test(values, out="x")
 
 
 def test_a_dry_run_with_a_search_does_its_first_trial(place):

@@ -103,6 +103,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 from otherwords.registry import trainers
 
 
@@ -117,7 +118,9 @@ class Own:
     def fit(self, data, folder, seed):
         if self.figure == "raise":
             raise RuntimeError("out of ideas")
-        return None if self.figure == "none" else {"valid_accuracy": float(self.figure)}
+        if self.figure != "0.125":
+            trainers.make("bag_of_words(steps=1)").function.fit(data, folder, seed)
+        return None if self.figure == "none" else {"valid_accuracy": np.float32(self.figure)}
 """
 
 

@@ -26,6 +26,7 @@ from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
 from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS, Batch
+from otherwords.registry import load_plugins, trainers
 from otherwords.storage.files import lock_folder
 from otherwords.training import making
 from otherwords.training.history import describe, draw
@@ -390,6 +391,68 @@ def test_a_trainer_of_a_user_that_fails_is_named(own_trainer, recipe, tmp_path, 
         train(chosen, "own", out=tmp_path / "m")
     assert str(refusal.value).startswith("own.v1")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_trainer_of_a_user_that_writes_no_model_is_named(own_trainer, recipe, tmp_path):
+    with refuses(BadInput, where="own.v1"):
+        train({"data": recipe["data"], "figure": "0.125"}, "own", out=tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "field"), [("level: int = 1", "odd.v1"), ("answers_as: ClassVar[str] = 'no-such'", "answers_as")]
+)
+def test_what_is_no_trainer_is_refused(recipe, tmp_path, said, field):
+    file = tmp_path / "odd.py"
+    head = "from dataclasses import dataclass\nfrom typing import ClassVar\nfrom otherwords.registry import trainers\n"
+    body = "class Odd:\n    'Odd.'\n    def fit(self, data, folder, seed):\n        return {}\n"
+    file.write_text(f"{head}@trainers('odd.v1')\n@dataclass(frozen=True)\n{body}    {said}\n")
+    load_plugins([str(file)])
+    try:
+        with refuses(BadInput, field=field):
+            train({"data": recipe["data"]}, "odd", out=tmp_path / "m")
+    finally:
+        trainers.forget(str(file.resolve()))
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_trainer_of_a_user_that_was_changed_is_another(own_trainer, recipe, tmp_path):
+    train({"data": recipe["data"]}, "own", out=tmp_path / "m")
+    file = Path(own_trainer)
+    file.write_text(file.read_text().replace("steps=1", "steps=2"))
+    load_plugins([own_trainer])
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train({"data": recipe["data"]}, "own", out=tmp_path / "m")
+
+
+def test_another_start_of_the_same_name_is_another_training(recipe, tmp_path, encoder):
+    start = shutil.copytree(encoder, tmp_path / "start")
+    given = {**recipe, "start": str(start), "epochs": 1}
+    train(given, out=tmp_path / "m")
+    save_model(start, seed=77)
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train(given, out=tmp_path / "m")
+    shutil.rmtree(start)  # a finished training does not need it any more
+    assert train(given, out=tmp_path / "m").before
+
+
+def test_an_empty_folder_stays_after_a_refusal(tmp_path):
+    (tmp_path / "m").mkdir()
+    data = problems(tmp_path / "one.jsonl", [row for row in toy_rows(30) if row[2] == LABELS[0]])
+    with refuses(BadInput, field="data"):
+        train({"data": [data]}, "bag_of_words", out=tmp_path / "m")
+    assert list((tmp_path / "m").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["origin.json", "counts.json"])
+@pytest.mark.parametrize("content", ["", "[1]"])
+def test_a_damaged_record_of_a_training_is_named(recipe, tmp_path, name, content):
+    given = {"data": recipe["data"], "steps": 2}
+    train(given, "bag_of_words", out=tmp_path / "m")
+    path = tmp_path / "m" / "data" / name
+    path.write_text(content)
+    with refuses(BadInput, where=str(path)):
+        train(given, "bag_of_words", out=tmp_path / "m")
 
 
 def test_a_trainer_of_a_user_is_trained(own_trainer, recipe, tmp_path):

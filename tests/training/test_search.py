@@ -16,6 +16,7 @@ from otherwords.registry import trainers
 from otherwords.running.engines import closing, make_engine
 from otherwords.training import search as module
 from otherwords.training.data import TrainingData, TrainingRow
+from otherwords.training.making import train
 from otherwords.training.search import presets, read_space, search, train_best
 
 from .conftest import problems, toy_rows
@@ -157,6 +158,10 @@ def test_encoders_are_searched_for(tmp_path, encoder):
         ({"steps": {"from": 1, "to": 3, "step": 0}}, "steps"),
         ({"steps": {"from": 1, "to": 3, "count": 0}}, "steps"),
         ({"steps": {"from": "1", "to": 3}}, "steps"),
+        ({"steps": {"from": 1, "to": 10**21}}, "steps"),
+        ({"penalty": {"from": 0.1, "to": 3, "step": 1e-300}}, "penalty"),
+        ({"penalty": {"from": 0.1, "to": 3, "count": 10**11}}, "penalty"),
+        ({"penalty": {"from": 0.1, "to": 3, "count": 3, "step": 1}}, "penalty"),
         ({"penalty": {"from": 0, "to": 3, "log": True}}, "penalty"),
         ({"steps": [0]}, "steps"),
         ({"steps": [1.5]}, "steps"),
@@ -169,6 +174,29 @@ def test_wrong_spaces_are_refused_before_any_trial(tmp_path, space, field):
     with refuses(BadInput, field=field):
         search(trainers.make("bag_of_words"), space, toy(), tmp_path / "s", 2)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("name", ["search.json", "trial-001/trial.json", "rows.json"])
+@pytest.mark.parametrize("content", ["", "{broken", "[1]", "{}"])
+def test_damaged_files_of_a_search_are_written_again(tmp_path, name, content):
+    best = search(trainers.make("bag_of_words"), SPACE, toy(), tmp_path / "s", 2)
+    before = without_times(table(tmp_path / "s"))
+    (tmp_path / "s" / name).write_text(content)
+    assert search(trainers.make("bag_of_words"), SPACE, toy(), tmp_path / "s", 2) == best
+    assert without_times(table(tmp_path / "s")) == before
+
+
+def test_a_search_in_the_place_of_another_training_is_refused_before_any_trial(tmp_path):
+    given, space = {"data": ["everyday"], "valid": 0.2}, {"steps": [1, 2]}
+    train(given, "bag_of_words", out=tmp_path / "m", steps=3)
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train_best(given, "bag_of_words", out=tmp_path / "m", budget=2, space=space)
+    assert not (tmp_path / "m" / "search").exists()
+    train_best(given, "bag_of_words", out=tmp_path / "s", budget=2, space=space)
+    before = {path: path.read_bytes() for path in (tmp_path / "s").rglob("*") if path.is_file()}
+    with refuses(BadInput, where=str(tmp_path / "s")):
+        train_best({**given, "share": 0.5}, "bag_of_words", out=tmp_path / "s", budget=2, space=space)
+    assert {path: path.read_bytes() for path in (tmp_path / "s").rglob("*") if path.is_file()} == before
 
 
 def test_wrong_searches_are_refused_before_any_trial(tmp_path):

@@ -6,6 +6,7 @@ are rounded to six places, which hides the last bits, in which processors differ
 """
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,8 +63,7 @@ def bag_of_words(
 def _stored(trained: Trained, batch_size: int, task: Task | None) -> Model:
     """The model that the trainer of the same name wrote into a folder."""
     trained.refuse_other(task)
-    vocabulary = {word: i for i, word in enumerate(json.loads((trained.folder / VOCABULARY).read_text("utf-8")))}
-    weights = np.load(trained.folder / WEIGHTS, allow_pickle=False)
+    vocabulary, weights = _read(trained)
 
     def answer(batch: Batch) -> Floats:
         return probabilities([list(row) for row in zip(*trained.texts(batch), strict=True)], vocabulary, weights)
@@ -71,10 +71,22 @@ def _stored(trained: Trained, batch_size: int, task: Task | None) -> Model:
     return Model(answer, trained.labels, trained.identity(VOCABULARY, WEIGHTS), batch_size=batch_size, light=True)
 
 
+def _read(trained: Trained) -> tuple[dict[str, int], Floats]:
+    try:
+        words = json.loads((trained.folder / VOCABULARY).read_text(encoding="utf-8"))
+        weights = np.load(trained.folder / WEIGHTS, allow_pickle=False)
+        if weights.shape != (len(words), len(trained.labels)):
+            raise ValueError(f"{len(words)} words and {len(trained.labels)} labels, but weights of {weights.shape}")
+    except (OSError, ValueError, TypeError, EOFError) as error:
+        fix = "train the model again, in another folder"
+        raise BadInput(f"cannot be read as a bag of words: {error}", where=str(trained.folder), fix=fix) from error
+    return {word: i for i, word in enumerate(words)}, weights
+
+
 def refuse_options(penalty: float, steps: int) -> None:
     """Refuse options with which nothing is learnt."""
     for name, value, least in (("penalty", penalty, 0), ("steps", steps, 1)):
-        if not value >= least:
+        if not least <= value < math.inf:
             raise BadInput(f"found {value}", where="bag_of_words", field=name, fix=f"give {least} or more")
 
 

@@ -55,9 +55,11 @@ class WordColumns:
         rows = [_words(row, by_field) for row in texts]
         words = sorted(set().union(*rows))
         _, column, counts = _counted(rows, {word: i for i, word in enumerate(words)})
-        most = int(counts.max(initial=0))
-        having = [np.bincount(column[counts > c], minlength=len(words)) >= least for c in range(most)]
-        numbers = np.sum(having, axis=0) if having else np.zeros(len(words), np.int64)
+        order = np.lexsort((-counts, column))  # of each word, the highest counts first
+        first = np.searchsorted(column[order], np.arange(len(words)))
+        enough = np.bincount(column, minlength=len(words)) >= least
+        numbers = np.zeros(len(words), np.int64)
+        numbers[enough] = counts[order][first[enough] + least - 1]  # `least` problems have so many
         kept = [(word, int(n)) for word, n in zip(words, numbers, strict=True) if n]
         return cls(tuple(word for word, _ in kept), tuple(n for _, n in kept), by_field)
 
@@ -142,6 +144,10 @@ def _load(trained: Trained, threads: int) -> tuple[WordColumns, Any]:
         columns = WordColumns(tuple(stored["words"]), tuple(stored["words"].values()), stored["by_field"])
         booster = xgboost.Booster({"nthread": threads})
         booster.load_model(trained.folder / TREES)
+        shape = len(trained.labels), max(1, sum(columns.counts))
+        found = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        if (int(found["num_class"]), booster.num_features()) != shape:
+            raise ValueError(f"{shape[0]} labels and {shape[1]} columns, but trees of another training")
     except (OSError, ValueError, KeyError, TypeError, xgboost.core.XGBoostError) as error:
         # What xgboost says has the time of day and a path of its own sources in it.
         raise BadInput(

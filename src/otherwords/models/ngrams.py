@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -175,13 +176,13 @@ def read(folder: Path, labels: int) -> tuple[FeatureSpace, Floats]:
     """The features and weights of a folder; the last row is of n-grams that training did not show, and zero."""
     try:
         found = json.loads((folder / FEATURES).read_text(encoding="utf-8"))
-        with np.load(folder / WEIGHTS, allow_pickle=False) as arrays:
+        with (folder / WEIGHTS).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             grams, weights = arrays["grams"], arrays["weights"]
         words = tuple(map(str, found.pop("words")))
         space = FeatureSpace(words, grams, **found)
         if weights.shape != (len(space), labels):
             raise ValueError(f"{len(space)} features and {labels} labels, but weights of the shape {weights.shape}")
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         fix = "train the model again, in another folder"
         raise BadInput(f"cannot be read as a model of ngrams: {error}", where=str(folder), fix=fix) from error
     return space, with_unseen(weights)

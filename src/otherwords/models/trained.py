@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, OtherwordsError
 from ..problem import Batch, Task, get_task
 from ..registry import models
 from ..storage.files import digest, fingerprint
@@ -59,10 +59,21 @@ def read_trained(folder: str | Path) -> Trained:
         found = json.loads(path.read_text(encoding="utf-8"))
         values: dict[str, Any] = {name: found[name] for name in ("trainer", "answers_as", "seed", "rows", "figures")}
         values |= {name: tuple(found[name]) for name in ("fields", "labels")}
-        return Trained(folder=place, task=get_task(found["task"]), **values)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return _consistent(Trained(folder=place, task=get_task(found["task"]), **values))
+    except (ValueError, TypeError, KeyError, RecursionError, OtherwordsError) as error:
         message = f"cannot be read: {type(error).__name__}: {error}"
         raise BadInput(message, where=str(path), fix="train the model again, in another folder") from error
+
+
+def _consistent(trained: Trained) -> Trained:
+    """Refuse what no training writes: other fields or labels than the task's, or nothing that answers."""
+    if not isinstance(trained.answers_as, str) or trained.answers_as in ("", "trained"):
+        raise ValueError(f"answers_as is {trained.answers_as!r}")
+    if not trained.fields or not {*trained.fields} <= {*trained.task.fields}:
+        raise ValueError(f"fields are {', '.join(map(str, trained.fields)) or 'missing'}")
+    if trained.labels != trained.task.labels:
+        raise ValueError(f"labels are {', '.join(map(str, trained.labels)) or 'missing'}")
+    return trained
 
 
 @models("trained.v1", unsigned=("path", "task"))

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from .._version import __version__
-from ..errors import BadInput, WorkerLost, decode, shorten
+from ..errors import BadInput, OtherwordsError, WorkerLost, decode, shorten
 from ..progress import current
 from ..registry import plugin_files
 from ..running.engines import InProcess
@@ -169,9 +169,23 @@ def opened(folder: Path) -> Iterator[None]:
     if others:
         fix = "choose a new folder with -o"
         raise BadInput(f"is no experiment: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
+    made = not folder.exists()
+    empty = made or not any(folder.iterdir())
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder, folder / ".lock"):
-        yield
+        try:
+            yield
+        except OtherwordsError:
+            if empty and not (folder / EXPERIMENT).is_file():  # refused before it began: nothing of it stays
+                _remove_all(folder, made)
+            raise
+
+
+def _remove_all(folder: Path, made: bool) -> None:
+    for one in folder.iterdir():
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
+    if made:
+        folder.rmdir()
 
 
 def refuse_other(
@@ -251,7 +265,7 @@ def read_cell(job: CellJob) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError:
         return None
-    return found if found.get("key") == job.key else None
+    return found if isinstance(found, dict) and found.get("key") == job.key else None
 
 
 def begin_cell(job: CellJob) -> Path:

@@ -27,6 +27,7 @@ from ..registry import load_plugins, trainers
 from ..report.plot import Curve, Panel, line_chart
 from ..significance.ie_test import Matched, decide, ie_test
 from ..storage.files import atomic, seed_for
+from ..storage.run_folder import is_whole, read_part
 from ..training.data import TrainingData, TrainingRow
 from ..training.making import fit
 from ..training.search import Mapper, search
@@ -176,7 +177,10 @@ def _vote_folder(job: TrainingCell, vote: int) -> Path:
 
 
 def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
-    answers = pl.scan_parquet(_vote_folder(job, vote) / ANSWERS, glob=False)
+    path = _vote_folder(job, vote) / ANSWERS
+    if not is_whole(path):
+        raise BadInput("is missing or damaged", where=str(path), fix=f"delete {job.folder}, and run again")
+    answers = pl.scan_parquet(path, glob=False)
     after = answers.filter(pl.col("variant").is_not_null()).select("bucket", pl.col("pred").alias("after"))
     before = answers.filter(pl.col("variant").is_null()).select(
         "bucket", "gold", "cluster", pl.col("pred").alias("before")
@@ -204,7 +208,7 @@ def _matched(job: TrainingCell, vote: int) -> pl.LazyFrame:
 def _part(data: str, part: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of a part, and what phi makes of those that it changes."""
     folder = Path(data)
-    return tuple(pl.read_parquet(folder / f"{part}{end}.parquet", glob=False) for end in ("", ".variants"))  # type: ignore[return-value]
+    return read_part(folder / f"{part}.parquet"), read_part(folder / f"{part}.variants.parquet")
 
 
 @lru_cache(maxsize=2)
@@ -244,7 +248,7 @@ def matched_table(cells: Sequence[TrainingCell]) -> pl.LazyFrame:
 
 def both_wordings(data: Path, task: Task) -> pl.DataFrame:
     """The wordings of the test set, before and after."""
-    rows = pl.read_parquet(data / "test.parquet", glob=False).select("id", *task.fields)
+    rows = read_part(data / "test.parquet").select("id", *task.fields)
     after = changed_pairs(data, "test", task).select(
         pl.col("of").alias("id"), *(f"{name}_after" for name in task.fields)
     )

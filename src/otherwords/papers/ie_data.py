@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..datasets.source import Source, plain_records
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import is_unmarked, join_pieces
 from ..pipeline import varied
 from ..problem import Task, get_task
@@ -22,10 +22,11 @@ from ..progress import current
 from ..registry import generators
 from ..storage import tables
 from ..storage.files import atomic, digest, seed_for, write_json
+from ..storage.run_folder import is_whole, read_part
 from ..training.data import split_rows
 from ..validity.human import count_votes, read_ballots
 from ..variants.generating import surveyed, texts_of
-from ..variants.resampling import draws, first_rewordings
+from ..variants.resampling import draws, first_rewordings, refuse_emptied
 
 #: Written when a data set is ready: its key, its task, and counts of its rows.
 PREPARED = "prepared.json"
@@ -119,7 +120,7 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
     The generator surveys the texts of the whole data set, drawn or not, if it has to see them.
     """
     key = digest(data.signature(), data.model_dump(exclude={"verdicts"}), _signature(generator), seed)[:16]
-    if (ready := read_prepared(folder)) and ready.key == key:
+    if (ready := read_prepared(folder)) and ready.key == key and all(map(is_whole, _parts_of(folder, ready))):
         return ready
     task = data.texts_task()
     whole = _whole_parts(name, data, task, seed)
@@ -129,7 +130,8 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
     drawn = {part: _draw(rows, sizes[part], seed) for part, rows in whole.items()}
     spec = surveyed(generator, lambda: _all_texts(whole.values(), task), folder / "tables", key)
     current().start(f"phi {name}", sum(rows.height for rows in drawn.values()))
-    counts = {part: _write_part(folder, part, rows, spec, task, seed) for part, rows in drawn.items()}
+    where = f"datasets.{name}"
+    counts = {part: _write_part(folder, part, rows, spec, task, seed, where) for part, rows in drawn.items()}
     current().done()
     about = {
         "key": key, "task": asdict(task), "rows": {part: rows.height for part, rows in drawn.items()},
@@ -141,21 +143,29 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
 
 
 def read_prepared(folder: Path) -> Prepared | None:
-    """What is known of a data set, if it is ready."""
+    """What is known of a data set, if it is ready; a file that cannot be read is as good as none."""
     path = folder / PREPARED
     if not path.is_file():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return Prepared(found["key"], get_task(found["task"]), found["rows"], found["changed"], found["generator"])
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Prepared(found["key"], get_task(found["task"]), found["rows"], found["changed"], found["generator"])
+    except (ValueError, KeyError, TypeError, OtherwordsError):
+        return None
+
+
+def _parts_of(folder: Path, ready: Prepared) -> Iterator[Path]:
+    return (folder / f"{part}{end}.parquet" for part in ready.rows for end in ("", ".variants"))
 
 
 def _signature(generator: str) -> str:
     return generators.make(generator).signature
 
 
-def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Task, seed: int) -> int:
+def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Task, seed: int, where: str) -> int:
     """Write the rows of a part and what phi makes of them; give the number of rows that it changes."""
     variants = first_rewordings(rows, varied(rows, [spec], task, seed)[0], task)
+    refuse_emptied(rows, variants, task, where)
     for name, frame in ((f"{part}.variants.parquet", variants), (f"{part}.parquet", rows)):
         with atomic(folder / name) as draft:
             frame.write_parquet(draft)
@@ -252,7 +262,7 @@ def sheet(folder: Path, dataset: str, part: str) -> Path:
 
 def changed_pairs(data: Path, part: str, task: Task) -> pl.DataFrame:
     """The rows that phi changes: the variant's `id`, `of`, `label`, the texts, and after them those after phi."""
-    originals, variants = (pl.read_parquet(data / f"{part}{end}.parquet", glob=False) for end in ("", ".variants"))
+    originals, variants = (read_part(data / f"{part}{end}.parquet") for end in ("", ".variants"))
     after = variants.select("id", "of", *(pl.col(name).alias(f"{name}_after") for name in task.fields))
     before = originals.select(pl.col("id").alias("of"), "label", *task.fields)
     columns = ["id", "of", "label", *(name + end for name in task.fields for end in ("", "_after"))]

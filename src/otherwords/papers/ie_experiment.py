@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..errors import BadInput
+from ..errors import BadInput, setting
 from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
 from ..running.engines import checked, closing, make_engine
@@ -25,6 +25,7 @@ from ..significance.ie_test import reachable, smallest_p
 from ..storage.files import digest, write_text
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
+from ..training.recipe import make_trainer
 from ..training.search import read_space
 from ..variants.resampling import refuse_no_share
 from .experiment import (
@@ -120,7 +121,11 @@ class IESettings(ExperimentSettings):
     @classmethod
     def _several(cls, value: Any) -> Any:
         """One value is a list of one."""
-        return [value] if isinstance(value, int | float) else value
+        several = [value] if isinstance(value, int | float) else value
+        for one in several if isinstance(several, list) else ():
+            if isinstance(one, int | float):
+                refuse_no_share(one)
+        return several
 
     @field_validator("models", mode="before")
     @classmethod
@@ -132,7 +137,7 @@ class IESettings(ExperimentSettings):
     @field_validator("rho", mode="after")
     @classmethod
     def _shares(cls, value: list[float]) -> list[float]:
-        return sorted({refuse_no_share(one) for one in value})
+        return sorted({round(one, 6) for one in value})  # 0.1 + 0.2 is 0.3, and has its folder
 
     def generator_of(self, dataset: str) -> str:
         """The transformation of a data set."""
@@ -177,6 +182,9 @@ def run_ie_test(
     `quick`, few and small trainings. With `dry_run`, one training per model, and an estimate of the rest. With `scan`,
     the baseline over 101 values of rho, and those it proposes.
     """
+    if scan and dry_run:
+        message = "a scan and a dry run are two things"
+        raise BadInput(message, field=setting("--dry-run", "dry_run"), fix="leave one of them out")
     folder = Path(out)
     settings = read_ie_settings(source, folder, quick, **overrides)
     load_plugins(settings.plugins)
@@ -235,7 +243,7 @@ class _Experiment:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
         for name, model in settings.models.items():
-            bound = trainers.make(self.specs[name])
+            bound = make_trainer(self.specs[name])
             if not bound.function.answers_as:
                 fix = "choose another (otherwords list trainers)"
                 raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
@@ -271,6 +279,8 @@ class _Experiment:
             for name in settings.datasets
         }
         content |= {f"the trainer of {name}": trainers.make(spec).signature for name, spec in self.specs.items()}
+        for name, space in self._spaces():
+            content[f"the space of {name}"] = ", ".join(f"{option} {values}" for option, values in space.items())
         refuse_other(self.folder, settings, content, _MAY_CHANGE, _GROW)
         for name, data in settings.datasets.items():
             place = self.folder / "data" / name
@@ -301,7 +311,10 @@ class _Experiment:
             raise BadInput(found, where=where, field="test", fix=fix)
         for model in settings.models:
             job = self._cell(name, model, 0.0, 1)
-            refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
+            try:
+                refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
+            except BadInput as error:
+                raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
 
     def _draw_for_judges(self) -> None:
         for name in self.settings.datasets:
@@ -311,8 +324,11 @@ class _Experiment:
         """The values that were searched for each model's options, as text."""
         for name, model in self.settings.models.items():
             if model.search:
-                space = read_space(model.space, trainers.make(self.specs[name]).plugin)
-                yield name, {option: json.dumps(values) for option, values in space.items()}
+                yield name, {option: json.dumps(values) for option, values in self._space(name).items()}
+
+    def _space(self, model: str) -> dict[str, Any]:
+        """Where the options of a model are searched for: what its file holds, not what it is called."""
+        return read_space(self.settings.models[model].space, trainers.make(self.specs[model]).plugin)
 
     # Cells
 
@@ -322,11 +338,11 @@ class _Experiment:
         inside = chosen.search if chosen.search_inside else 0
         if chosen.search and not chosen.search_inside:
             spec = searched_spec(self._search_folder(dataset, model)) or spec
-        space = chosen.space if inside else ""
+        space, drawn = (chosen.space, json.dumps(self._space(model))) if inside else ("", "")
         about = [self.data[dataset].key, trainers.make(spec).signature, rho, run, settings.seed, settings.votes]
         return TrainingCell(
             folder=str(place / "cells" / dataset / model / f"rho-{rho_name(rho)}" / f"run-{run}"),
-            key=digest(about, inside, space)[:16],
+            key=digest(about, inside, drawn)[:16],
             data=str(place / "data" / dataset),
             dataset=dataset,
             model=model,
@@ -359,7 +375,8 @@ class _Experiment:
 
     def _search(self, dataset: str, model: str, chosen: IEModel) -> TrainingCell:
         spec, budget, space = self.specs[model], chosen.search, chosen.space
-        key = digest(self.data[dataset].key, trainers.make(spec).signature, budget, space, self.settings.seed)[:16]
+        about = [self.data[dataset].key, trainers.make(spec).signature, budget, self._space(model), self.settings.seed]
+        key = digest(about)[:16]
         cell = replace(self._cell(dataset, model, 0.0, 0), folder=str(self._search_folder(dataset, model)), key=key)
         return replace(cell, trainer=spec, budget=budget, space=space)
 

@@ -20,7 +20,7 @@ from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
-from ..variants.resampling import ResampledCounts, first_rewordings, refuse_no_share, replace_rows
+from ..variants.resampling import ResampledCounts, first_rewordings, refuse_emptied, refuse_no_share, replace_rows
 from .driver import Driver
 from .engines import USUAL, checked, closing, make_engine
 from .exchange import clear_place
@@ -123,7 +123,9 @@ def _replaced(
     """The problems of all shards after a draw; the first of `total` counts what it did."""
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         rows = read_part(problems)
-        frame, counts = replace_rows(rows, first_rewordings(rows, read_part(variants), task), rho, seed, task)
+        rewordings = first_rewordings(rows, read_part(variants), task)
+        refuse_emptied(rows, rewordings, task, "the rewordings")
+        frame, counts = replace_rows(rows, rewordings, rho, seed, task)
         total[0] = total[0].plus(counts)
         yield frame
 

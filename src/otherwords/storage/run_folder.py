@@ -272,6 +272,11 @@ def read_part(path: Path) -> pl.DataFrame:
         raise BadInput(message, where=str(path), fix="delete it and run again: it will be rebuilt") from error
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a Parquet file is there and has its end, which is written last."""
+    return _metadata(path) is not None
+
+
 def key_of(path: Path) -> str:
     """Return the key a part was written with, or "" if it is absent, unreadable, or of another tool."""
     return (_metadata(path) or {}).get(_KEY, "")

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -14,17 +15,20 @@ from typing import Any
 from ..datasets.source import Source, files_of
 from ..errors import BadInput, OtherwordsError
 from ..models.trained import TRAINED, TRAINING, read_trained
-from ..registry import Bound
+from ..problem import Task
+from ..registry import Bound, models
 from ..storage.files import digest, lock_folder, refuse_overwriting, write_json, write_text
 from ..storage.user_code import guarded
 from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .history import has_checkpoint, is_trained
 from .prepared import DATA, is_prepared, prepared_settings
 from .recipe import Recipe, read_recipe
-from .trainer import Preparing, begin, finish, shown
+from .trainer import Preparing, begin, finish, read_json, shown
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
+#: The digest of a file's content in a signature.
+_CONTENT = re.compile(r"[#@]([0-9a-f]{12})\b")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,20 @@ def fit(trainer: Bound, data: TrainingData, folder: str | Path, seed: int = 1) -
         return known
     with _own_code(trainer):
         figures = trainer.function.fit(data, place, seed)
-    return finish(place, figures)
+    finished = finish(place, figures)
+    if trainer.plugin.source:
+        _refuse_silent(trainer, place, data.task)
+    return finished
+
+
+def _refuse_silent(trainer: Bound, folder: Path, task: Task) -> None:
+    """Refuse a model that cannot be loaded, as that of a user's trainer which wrote none, or another one's files."""
+    try:
+        models.make(f"trained(path={json.dumps(str(folder))})", task=task)
+    except OtherwordsError as error:
+        (folder / TRAINED).unlink()
+        fix = f"write what {trainer.function.answers_as} reads into the folder"
+        raise BadInput(f"its model cannot be loaded: {error}", where=trainer.plugin.full_name, fix=fix) from error
 
 
 def describe_training(trainer: Bound, data: TrainingData, seed: int) -> dict[str, Any]:
@@ -136,9 +153,10 @@ def train_recipe(
     recipe: Recipe, trainer: Bound, folder: Path, *, prepare_only: bool = False, finished: Path | None = None
 ) -> TrainingResult:
     """The same of a recipe that was read; `finished` is a folder where a search has trained just this."""
-    origin, fresh = _origin(recipe, trainer), not _is_begun(folder, trainer)
+    origin, fresh, made = _origin(recipe, trainer), not _is_begun(folder, trainer), not folder.exists()
     if not fresh:
         _refuse_other(folder, origin, trainer)
+        _refuse_other_content(folder, trainer)
     else:
         _refuse_occupied(folder)
         if not prepare_only:
@@ -149,11 +167,14 @@ def train_recipe(
             _prepare(folder, recipe, trainer, origin)
         if finished and not before:
             _adopt(folder, finished)
-        counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
+        if (counts := read_json(folder / DATA / COUNTS)) is None:
+            raise BadInput("has no counts of its rows", where=str(folder), fix="delete the folder, and train again")
         return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, recipe, trainer), before)
     except OtherwordsError:
         if fresh and not (finished or has_checkpoint(folder) or _is_finished(folder, trainer)):
             shutil.rmtree(folder, ignore_errors=True)  # refused: it would be in the way
+            if not made:
+                folder.mkdir(exist_ok=True)  # it was there before
         raise
 
 
@@ -247,9 +268,14 @@ def _origin(recipe: Recipe, trainer: Bound) -> dict[str, Any]:
     return origin
 
 
+def refuse_other_data(folder: Path, recipe: Recipe, trainer: Bound) -> None:
+    """Refuse a folder with a training of another recipe, whatever its trainer's options are, which a search changes."""
+    options, origin = trainer.plugin.options(), _origin(recipe, trainer)
+    _refuse_other(folder, {name: value for name, value in origin.items() if name not in options}, trainer)
+
+
 def _refuse_other(folder: Path, origin: dict[str, Any], trainer: Bound) -> None:
-    path = folder / DATA / ORIGIN
-    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    there = read_json(folder / DATA / ORIGIN) or {}
     if there:  # what an earlier version did not know is as it is by default
         usual = {name: one.default for name, one in Recipe.model_fields.items()} | trainer.plugin.options()
         usual = {"trainer": trainer.plugin.full_name, **usual}
@@ -261,6 +287,16 @@ def _refuse_other(folder: Path, origin: dict[str, Any], trainer: Bound) -> None:
         changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
         fix = "choose another folder, or delete it"
         raise BadInput(f"contains another training: {'; '.join(changes)}", where=str(folder), fix=fix)
+
+
+def _refuse_other_content(folder: Path, trainer: Bound) -> None:
+    """Refuse where a file, a start or code that the trainer is made of is another one now, under the same name."""
+    found = read_json(folder / TRAINED) or read_json(folder / TRAINING) or {}
+    there, now = (_CONTENT.findall(signature) for signature in (str(found.get("trainer", "")), trainer.signature))
+    if len(there) == len(now) and there != now:
+        digests = f"is {', '.join(there)} there, {', '.join(now)} now"
+        message = f"contains another training: the content of what {trainer.plugin.full_name} reads {digests}"
+        raise BadInput(message, where=str(folder), fix="choose another folder, or delete it")
 
 
 def _refuse_occupied(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput, decode
 from ..problem import get_task
-from ..registry import Bound, Plugin, trainers
+from ..registry import Bound, Plugin, models, trainers
 from ..storage.specs import nearest
 
 #: How to give an option that a trainer cannot do without.
@@ -88,10 +88,23 @@ def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") ->
         raise BadInput("is missing", where=where, field=missing[0], fix=fix)
     given = ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in options.items())
     try:
-        return trainers.make(f"{plugin.full_name}({given})")
+        return make_trainer(f"{plugin.full_name}({given})")
     except BadInput as error:
         field = error.field or error.where.rpartition(": ")[2]
         raise BadInput(error.message, where=where, field=field, fix=error.fix) from None
+
+
+def make_trainer(spec: str) -> Bound:
+    """A trainer of a spec; one that lacks what every trainer has is refused."""
+    bound = trainers.make(spec)
+    answers_as, where = getattr(bound.function, "answers_as", None), bound.plugin.full_name
+    if not isinstance(answers_as, str) or not callable(getattr(bound.function, "fit", None)):
+        fix = "give it a method fit, and answers_as: ClassVar[str], the name of the model that answers from its folder"
+        raise BadInput("is no trainer", where=where, fix=fix)
+    if answers_as and not models.has(answers_as):
+        fix = "name one of otherwords list models, or load the plug-in that has it"
+        raise BadInput(f"no model is called {answers_as!r}", where=where, field="answers_as", fix=fix)
+    return bound
 
 
 def _refuse_unknown(plugin: Plugin, options: Mapping[str, Any], where: str) -> None:

@@ -26,7 +26,16 @@ from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
 from ..storage.files import digest, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
-from .making import TrainingResult, collect, files_read, fit, refuse_unready, refuse_untrainable, train_recipe
+from .making import (
+    TrainingResult,
+    collect,
+    files_read,
+    fit,
+    refuse_other_data,
+    refuse_unready,
+    refuse_untrainable,
+    train_recipe,
+)
 from .recipe import bind_trainer, read_recipe
 from .trainer import shown
 
@@ -36,6 +45,8 @@ _SEARCH, _ROWS, TRIALS, _TRIAL = "search.json", "rows.json", "trials.csv", "tria
 IE_PAPER = "ie-paper"
 #: The keys of a range.
 _RANGE = {"from", "to", "step", "count", "log"}
+#: No number of a range is as large as this, nor the number of its values.
+_LARGEST = 10**9
 #: So often a trial is drawn again if it was drawn before.
 _REDRAWS = 100
 #: What an engine does: apply a function to jobs, which may travel, and give the results in their order.
@@ -97,7 +108,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     place = Path(trial.folder) / _TRIAL
     key = {"spec": trial.spec, "seed": trial.seed, "rows": trial.content}
     if place.is_file():
-        known: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        known = _read_json(place)
         if {name: known.get(name) for name in key} == key:
             return known
         shutil.rmtree(trial.folder)
@@ -133,8 +144,9 @@ def train_best(
     refuse_unready(bound)
     refuse_overwriting(out, recipe, *files_read(read))
     place = Path(out) / "search"
-    if not (Path(out) / TRAINED).is_file():
-        _refuse_foreign(Path(out))
+    _refuse_foreign(Path(out))
+    if (Path(out) / TRAINED).is_file():
+        refuse_other_data(Path(out), read, bound)
     best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
     chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
     result = train_recipe(*read_recipe(recipe, trainer, **{**overrides, **best}), Path(out), finished=chosen)
@@ -207,6 +219,11 @@ def _refuse_wrong_values(values: Any, where: str, name: str) -> None:
         raise BadInput(f"found {dict(values)}", where=where, field=name, fix=fix)
     if low > high or (log is True and low <= 0) or not isinstance(log, bool):
         fix = "give from at most as large as to, and above 0 with log"
+        raise BadInput(f"found {dict(values)}", where=where, field=name, fix=fix)
+    if len({"step", "count", "log"} & set(values)) > 1:
+        raise BadInput(f"found {dict(values)}", where=where, field=name, fix="give one of step, count and log")
+    if max(map(abs, (low, high, (high - low) / (values.get("step") or 1), values.get("count", 1)))) >= _LARGEST:
+        fix = f"give numbers below {_LARGEST:g}, and fewer values than that"
         raise BadInput(f"found {dict(values)}", where=where, field=name, fix=fix)
     if values.get("step", 1) <= 0 or values.get("count", 1) < 1 or not isinstance(values.get("count", 1), int):
         raise BadInput(f"found {dict(values)}", where=where, field=name, fix="give a step above 0, a count from 1 on")
@@ -297,12 +314,21 @@ def _write_trials(path: Path, drawn: Sequence[dict[str, Any]], outcomes: Sequenc
 
 
 def _is_of(path: Path, spec: str) -> bool:
-    return bool(json.loads(path.read_text(encoding="utf-8"))["spec"] == spec)
+    return bool(_read_json(path).get("spec") == spec)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """What a file of a search says; a damaged one says nothing, and is written again."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
     path, now = folder / _SEARCH, json.loads(json.dumps(header))
-    there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    there = _read_json(path) or None if path.is_file() else None
     if there is None:
         write_json(path, now)
     elif differing := [name for name in now if there.get(name) != now[name]]:
@@ -333,7 +359,7 @@ def _own_files(trainer: Bound) -> tuple[str, ...]:
 def _write_rows(path: Path, data: TrainingData, content: str) -> None:
     values: dict[str, Any] = {"content": content, "task": asdict(data.task), "fields": data.fields}
     values |= {"merged": data.merged, "train": data.train, "valid": data.valid}
-    if not path.is_file() or json.loads(path.read_text(encoding="utf-8"))["content"] != content:
+    if not path.is_file() or _read_json(path).get("content") != content:
         write_text(path, json.dumps(values))
 
 

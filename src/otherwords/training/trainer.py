@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -53,7 +54,7 @@ class Preparing(Protocol):
 
 def begin(folder: Path, header: Mapping[str, Any]) -> dict[str, float] | None:
     """Note which training a folder holds; return its figures if it is finished. Another training is refused."""
-    found = _read(folder / TRAINED) or _read(folder / TRAINING)
+    found = read_json(folder / TRAINED) or read_json(folder / TRAINING)
     if found is None:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / TRAINING, header)
@@ -69,12 +70,14 @@ def begin(folder: Path, header: Mapping[str, Any]) -> dict[str, float] | None:
 
 def finish(folder: Path, figures: Mapping[str, float]) -> dict[str, float]:
     """Mark the training of a folder as finished, with its figures, which must be finite numbers."""
-    header = _read(folder / TRAINING) or {}
-    refuse_wrong_figures(figures, str(header.get("trainer", folder)), validated=bool(header["rows"]["valid"]))
-    head = {"head": started} if (started := _read(folder / START)) else {}  # an encoder's: new, matched or replaced
-    write_json(folder / TRAINED, {**header, **head, "figures": dict(figures)})
+    if (header := read_json(folder / TRAINING)) is None:
+        raise BadInput(f"its {TRAINING} is gone", where=str(folder), fix="leave it there while the model is trained")
+    refuse_wrong_figures(figures, str(header["trainer"]), validated=bool(header["rows"]["valid"]))
+    head = {"head": started} if (started := read_json(folder / START)) else {}  # an encoder's: new, matched or replaced
+    plain = {str(name): value if type(value) is int else float(value) for name, value in figures.items()}
+    write_json(folder / TRAINED, {**header, **head, "figures": plain})
     (folder / TRAINING).unlink()
-    return dict(figures)
+    return plain
 
 
 def finish_if_begun(folder: Path, figures: dict[str, float]) -> dict[str, float]:
@@ -88,7 +91,7 @@ def refuse_wrong_figures(figures: Any, trainer: str, *, validated: bool) -> None
         raise BadInput(f"fit returned {figures!r}", where=trainer, fix="return a dict of figures, by name")
     fix = "change its options (a smaller learning rate, a larger penalty), or look for odd rows in the data"
     for name, value in figures.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise BadInput(f"training failed: {name} is {value!r}", where=trainer, field=str(name), fix=fix)
     accuracy = figures.get("valid_accuracy")
     if validated and (accuracy is None or not 0 <= accuracy <= 1):
@@ -137,11 +140,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
+    """What a file of a training folder says; None if it is not there, an error where it is damaged."""
     if not path.is_file():
         return None
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        if isinstance(found := json.loads(path.read_text(encoding="utf-8")), dict):
+            return found
+        raise ValueError(f"found {shown(found)}")
     except ValueError as error:
-        raise BadInput(f"is not JSON: {error}", where=str(path), fix="delete the folder, and train again") from error
+        raise BadInput(f"cannot be read: {error}", where=str(path), fix="delete the folder, and train again") from error

@@ -119,6 +119,17 @@ def replace_rows(
     return frame, ResampledCounts(rows.height, able, done, int(rewordings["several"].sum()))
 
 
+def refuse_emptied(rows: pl.DataFrame, rewordings: pl.DataFrame, task: Task, where: str) -> None:
+    """Refuse a rewording that leaves nothing of a text: no model could be trained on it, or asked."""
+    originals = rows.select(pl.col("id").alias("of"), *(pl.col(name).alias(f"\0{name}") for name in task.fields))
+    both = rewordings.join(originals, on="of", how="inner", maintain_order="left")
+    for name in task.fields:
+        lost, was = (pl.col(one).fill_null("").str.strip_chars() == "" for one in (name, f"\0{name}"))
+        if (found := both.filter(lost & ~was)).height:
+            message = f"{found['how'][0]} rewords {found['of'][0]!r} as an empty text"
+            raise BadInput(message, where=where, field=name, fix="give nothing where there is no rewording")
+
+
 def _refuse_variants(rows: pl.DataFrame) -> None:
     if rows["of"].null_count() < rows.height:
         name, of = rows.filter(pl.col("of").is_not_null()).select("id", "of").row(0)
