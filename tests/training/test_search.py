@@ -11,13 +11,14 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
+from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS
 from otherwords.registry import trainers
 from otherwords.running.engines import closing, make_engine
 from otherwords.training import search as module
 from otherwords.training.data import TrainingData, TrainingRow
 from otherwords.training.making import train
-from otherwords.training.search import presets, read_space, search, train_best
+from otherwords.training.search import _draws, presets, read_space, search, train_best
 
 from .conftest import problems, toy_rows
 
@@ -132,6 +133,23 @@ def test_the_best_model_of_a_recipe_is_kept(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in times} == times
     with refuses(BadInput, where=str(tmp_path)):
         train_best(recipe, "bag_of_words", out=tmp_path, budget=3, space=SPACE)
+
+
+def test_a_larger_search_replaces_the_model_where_it_finds_better_options(tmp_path):
+    recipe = {"data": [problems(tmp_path / "d.jsonl", toy_rows(120))], "valid": 0.2}
+    space = {"penalty": [1e5, 1.0], "steps": [1, 60]}
+    given = {"space": space, "out": tmp_path / "m"}
+    seed = next(n for n in range(50) if _first_is_bad(space, n))
+    worse = train_best(recipe, "bag_of_words", budget=1, seed=seed, **given).figures["valid_accuracy"]
+    result = train_best(recipe, "bag_of_words", budget=4, seed=seed, **given)
+    rows = table(tmp_path / "m" / "search")
+    assert result.figures["valid_accuracy"] == max(float(row["valid_accuracy"]) for row in rows) > worse
+    assert read_trained(tmp_path / "m").figures == result.figures
+    assert train_best(recipe, "bag_of_words", budget=4, seed=seed, **given).before
+
+
+def _first_is_bad(space: dict[str, list[float]], seed: int) -> bool:
+    return _draws(trainers.make("bag_of_words"), space, 1, seed) == [{"penalty": 1e5, "steps": 1}]
 
 
 @pytest.mark.slow

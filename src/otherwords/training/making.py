@@ -23,7 +23,7 @@ from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .history import has_checkpoint, is_trained
 from .prepared import DATA, is_prepared, prepared_settings
 from .recipe import Recipe, read_recipe
-from .trainer import Preparing, begin, finish, read_json, shown
+from .trainer import Preparing, begin, finish, read_json, refuse_differing
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
@@ -283,10 +283,7 @@ def _refuse_other(folder: Path, origin: dict[str, Any], trainer: Bound) -> None:
     if is_prepared(folder):  # changed by hand; of a recipe, labels are a map, fields and join may be left open
         settings, other = prepared_settings(folder).as_dict(), ("labels", "fields", "join")
         there |= {name: value for name, value in settings.items() if name in origin and name not in other}
-    if differing := [name for name in origin if there.get(name) != origin[name]]:
-        changes = (f"{name} is {shown(there.get(name))} there, {shown(origin[name])} now" for name in differing)
-        fix = "choose another folder, or delete it"
-        raise BadInput(f"contains another training: {'; '.join(changes)}", where=str(folder), fix=fix)
+    refuse_differing(folder, there, origin)
 
 
 def _refuse_other_content(folder: Path, trainer: Bound) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, decode
-from ..models.trained import TRAINED
+from ..models.trained import TRAINED, read_trained
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
@@ -37,7 +37,7 @@ from .making import (
     train_recipe,
 )
 from .recipe import bind_trainer, read_recipe
-from .trainer import shown
+from .trainer import refuse_differing
 
 #: Files of a search: what it is, its rows, the table of its trials, and what became of each.
 _SEARCH, _ROWS, TRIALS, _TRIAL = "search.json", "rows.json", "trials.csv", "trial.json"
@@ -137,7 +137,8 @@ def train_best(
 ) -> TrainingResult:
     """Search for the options of a trainer on the data of a recipe, and keep the best model in `out`.
 
-    `out/search` has the table of the trials. A search that was interrupted goes on, trial by trial.
+    `out/search` has the table of the trials. A search that was interrupted goes on, trial by trial. Where a larger one
+    finds better options, the model of the former best is replaced.
     """
     read, bound = read_recipe(recipe, trainer, **overrides)
     _draws(bound, space, budget, read.seed)  # a wrong space is an error before any data is read
@@ -149,11 +150,21 @@ def train_best(
         refuse_other_data(Path(out), read, bound)
     best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
     chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
-    result = train_recipe(*read_recipe(recipe, trainer, **{**overrides, **best}), Path(out), finished=chosen)
+    now, better = read_recipe(recipe, trainer, **{**overrides, **best})
+    _give_up_former(Path(out), better)
+    result = train_recipe(now, better, Path(out), finished=chosen if (chosen / TRAINED).is_file() else None)
     for path in [place / _ROWS, *place.glob("trial-*/*")]:  # what became of a trial is kept, its model is not
         if path.name != _TRIAL:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     return result
+
+
+def _give_up_former(folder: Path, best: Bound) -> None:
+    """Delete the model that a smaller search has chosen, where it is another; its trial stays in the table."""
+    if (folder / TRAINED).is_file() and read_trained(folder).trainer != best.signature:
+        for path in folder.iterdir():
+            if path.name != "search":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 # Spaces
@@ -331,10 +342,8 @@ def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
     there = _read_json(path) or None if path.is_file() else None
     if there is None:
         write_json(path, now)
-    elif differing := [name for name in now if there.get(name) != now[name]]:
-        changes = (f"{name} is {shown(there.get(name))} there, {shown(now[name])} now" for name in differing)
-        fix = "choose another folder, or delete it"
-        raise BadInput(f"contains another search: {'; '.join(changes)}", where=str(folder), fix=fix)
+    else:
+        refuse_differing(folder, there, now, "search")
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -59,13 +59,17 @@ def begin(folder: Path, header: Mapping[str, Any]) -> dict[str, float] | None:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / TRAINING, header)
         return None
-    now = json.loads(json.dumps(header))
-    if differing := [name for name in now if found.get(name) != now[name]]:
-        changes = (f"{name} is {shown(found.get(name))} there, {shown(now[name])} now" for name in differing)
-        fix = "choose another folder, or delete it"
-        raise BadInput(f"contains another training: {'; '.join(changes)}", where=str(folder), fix=fix)
+    refuse_differing(folder, found, json.loads(json.dumps(header)))
     figures: dict[str, float] | None = found.get("figures")
     return figures
+
+
+def refuse_differing(folder: Path, there: Mapping[str, Any], now: Mapping[str, Any], what: str = "training") -> None:
+    """Refuse a folder that says something else of itself than what is wanted now; name all that differs."""
+    if differing := [name for name in now if there.get(name) != now[name]]:
+        changes = (f"{name} is {shown(there.get(name))} there, {shown(now[name])} now" for name in differing)
+        fix = "choose another folder, or delete it"
+        raise BadInput(f"contains another {what}: {'; '.join(changes)}", where=str(folder), fix=fix)
 
 
 def finish(folder: Path, figures: Mapping[str, float]) -> dict[str, float]:
