@@ -313,6 +313,7 @@ def test_processes_give_the_same_bytes(place):
         ("runs", 0, BadInput),
         ("alpha", 1.0, BadInput),
         ("votes", 0, BadInput),
+        ("votes", True, BadInput),
         ("generator", "identity", BadInput),
         ("generator", "no-such", UnknownName),
         ("generator", "wordnet(n=x)", BadInput),

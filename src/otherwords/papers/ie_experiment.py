@@ -92,7 +92,7 @@ class IEModel(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     trainer: str
-    search: int = Field(0, ge=0)
+    search: int = Field(0, ge=0, strict=True)
     search_inside: bool = False
     space: str = "ie-paper"
 
@@ -109,12 +109,12 @@ class IESettings(ExperimentSettings):
     models: dict[str, IEModel] = Field(min_length=1)
     generator: str = "wordnet-ie"
     rho: list[float] = Field([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0], min_length=1)
-    runs: int = Field(5, ge=1)
+    runs: int = Field(5, ge=1, strict=True)
     alpha: float = Field(0.05, gt=0, lt=1)
-    replicates: int = Field(1000, ge=1)
+    replicates: int = Field(1000, ge=1, strict=True)
     margin: float = Field(0.01, gt=0, lt=1)
-    votes: int = Field(1, ge=1)
-    judge: int = Field(400, ge=0)
+    votes: int = Field(1, ge=1, strict=True)
+    judge: int = Field(400, ge=0, strict=True)
     baseline: str = ""
 
     @field_validator("rho", mode="before")
