@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 PLUGIN = """
-from otherwords.registry import generators
+from otherwords.registry import _plugin_files, generators
 @generators("shout.v1")
 def shout():
     def vary(problems, seeds):
@@ -41,7 +42,7 @@ MAIN = "from otherwords.cli import main; main()"
 
 
 @pytest.fixture
-def files(place: Path) -> Path:
+def files(place: Path) -> Iterator[Path]:
     """Sixty problems, a plug-in and some models; shards of the commands are made small by the study."""
     rows = [
         {"id": f"p{n}", "premise": f"It isn't {n} o'clock.", "hypothesis": f"It's {n}.", "label": "neutral"}
@@ -53,7 +54,9 @@ def files(place: Path) -> Path:
         'data = ["data.jsonl"]\nvary = ["contractions"]\nmodels = ["m=python:models.py:ask"]\ncanary = false\n'
         'cache = false\nreplicates = 50\nshard = 10\nengine = "processes:2"\n'
     )
-    return place
+    yield place
+    generators.forget(str((place / "plugin.py").resolve()))
+    _plugin_files.pop((place / "plugin.py").resolve(), None)
 
 
 def is_alive(pid: int) -> bool:

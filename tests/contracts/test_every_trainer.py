@@ -129,7 +129,7 @@ def test_its_answers_do_not_depend_on_their_company(trainer, model):
     assert ask(model, []) == []
 
 
-def test_it_is_notfinished_again_and_nothing_else_isfinished_there(trainer, spec, model, finished):
+def test_it_is_not_trained_again_and_nothing_else_is_trained_there(trainer, spec, model, finished):
     before = {path: path.stat().st_mtime_ns for path in model.iterdir()}
     assert fit(trainer, toy(), model, 3) == finished(spec)[1]
     assert {path: path.stat().st_mtime_ns for path in model.iterdir()} == before
