@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-PLUGIN = """
 from otherwords.registry import _plugin_files, generators
+
+PLUGIN = """
+from otherwords.registry import generators
 @generators("shout.v1")
 def shout():
     def vary(problems, seeds):
