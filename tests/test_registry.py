@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -18,7 +19,17 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import TASKS, Problem
-from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models
+from otherwords.registry import (
+    KINDS,
+    Bound,
+    Registry,
+    _plugin_files,
+    datasets,
+    generators,
+    load_plugins,
+    metrics,
+    models,
+)
 from otherwords.storage.specs import short_names
 
 PROBLEM = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
@@ -652,3 +663,26 @@ class TestSingleQuotes:
         assert things.make("polite(word='Mind you, don't', n=2)").function() == ("Mind you, don't", 2)
         assert things.make("polite(word='tis)").function() == ("'tis", 1)
         assert things.make("polite(word='')").function() == ("", 1)
+
+
+def test_a_plug_in_that_uses_a_registry_is_the_same_whatever_else_is_registered(tmp_path):
+    mine, other = tmp_path / "uses_checks.py", tmp_path / "another_check.py"
+    mine.write_text(
+        "from otherwords.registry import checks, generators\n"
+        "@generators('uses-checks.v1')\ndef mine():\n    return lambda text: [str(checks.has('surface'))]\n"
+    )
+    other.write_text(
+        "from otherwords.registry import checks\n"
+        "@checks('another-check.v1')\ndef mine():\n    return lambda one: True\n"
+    )
+    load_plugins([str(mine)])
+    before = generators.make("uses-checks").signature
+    load_plugins([str(other)])
+    try:
+        assert generators.make("uses-checks").signature == before
+        assert all(pickle.loads(pickle.dumps(registry)) is registry for registry in KINDS.values())
+    finally:
+        for path in (mine, other):
+            for registry in KINDS.values():
+                registry.forget(str(path.resolve()))
+            _plugin_files.pop(path.resolve(), None)

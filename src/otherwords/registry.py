@@ -154,6 +154,10 @@ class Registry:
 
         return register
 
+    def __reduce__(self) -> str:
+        """Its name in this module: code that uses it is not other code when there are more plug-ins."""
+        return self.kind
+
     def __iter__(self) -> Iterator[Plugin]:
         self._discover()
         return iter(sorted(self._plugins.values(), key=lambda plugin: (plugin.name, plugin.version)))
