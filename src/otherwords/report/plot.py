@@ -208,7 +208,7 @@ _SIGNS = (
 _CHART_STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.quiet{fill:#555}"
     ".grid{stroke:#e2e2e2}.axis{stroke:#888}.curve{fill:none;stroke-width:1.6}"
-    ".limit{stroke:#b00020;stroke-dasharray:4 3}.over{fill:#b00020;paint-order:stroke;stroke:#fff;stroke-width:3}"
+    ".limit{stroke:#b00020;stroke-dasharray:4 3}.over{fill:#b00020;font-size:11px}"
 )
 
 
@@ -348,10 +348,10 @@ def _axes(title: str, across: Sequence[float], scale: Sequence[float], x: str, y
 
 
 def _across(limit: tuple[float, str], scale: Sequence[float]) -> str:
-    """A line across a panel, with its name; drawn last, in letters that stand out from curves."""
+    """A line across a panel, and its name above the panel, where it hides no point."""
     at = _up(limit[0], scale)
     line = f'<line class="limit" x2="{_WIDTH}" y1="{at}" y2="{at}"/>'
-    return f'{line}<text class="over" x="{_WIDTH}" y="{at - 4}" text-anchor="end">{_escaped(limit[1])}</text>\n'
+    return f'{line}<text class="over" x="{_WIDTH}" y="-3" text-anchor="end">- - {_escaped(limit[1])}</text>\n'
 
 
 def _drawn(curve: Curve, number: int, curves: int, across: Sequence[float], scale: Sequence[float]) -> str:
