@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from . import options as opt
 from .display import bars, print_json, print_line
 
-_OF_ENGINES = ("engine", "workers", "gpus", "gpu_share", "shared")
+_OF_ENGINES = ("engine", "workers", "gpus", "gpu_share")
 
 
 #: The trainers of the package, with the first lines of what they say of themselves: help must not import them.
@@ -100,7 +100,6 @@ def train(
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
     gpu_share: opt.GpuShare = None,
-    shared: opt.Shared = "",
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")] = None,
     start: Annotated[
         str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")
@@ -209,7 +208,10 @@ def _carry_out(
     space: str,
     **engine: Any,
 ) -> Any:
+    from pathlib import Path
+
     from ..errors import BadInput
+    from ..registry import plugin_files
     from ..running.engines import InProcess, closing, make_engine
     from ..training.making import train
     from ..training.search import IE_PAPER, train_best
@@ -224,6 +226,7 @@ def _carry_out(
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
     with closing(made):
+        made.prepare(str(Path(out).absolute().parent), plugins=plugin_files())  # where workers must see the trials
         return train_best(recipe, trainer, out=out, budget=search, space=space or IE_PAPER, mapper=made.map, **given)
 
 

@@ -6,7 +6,6 @@ set. Its job is names, paths and numbers, so that any engine can do it.
 
 import json
 import math
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from ..storage.files import atomic, seed_for
 from ..storage.run_folder import is_whole, read_part
 from ..training.data import TrainingData, TrainingRow
 from ..training.making import fit
-from ..training.search import Mapper, search
+from ..training.search import Mapper, forget_models, search
 from ..variants.resampling import replace_rows
 from .experiment import CELL, begin_cell, finish_cell
 from .ie_data import changed_pairs, read_prepared
@@ -135,9 +134,7 @@ def search_options(job: TrainingCell, data: TrainingData, folder: Path, mapper: 
     The table of the trials stays, and what was learnt in each of them goes.
     """
     best = search(trainers.make(job.trainer), job.space, data, folder, job.budget, job.seed_of("search"), mapper)
-    for path in folder.glob("trial-*/*"):
-        if path.name != "trial.json":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    forget_models(folder)
     return trainers.respell(job.trainer, **best)
 
 
@@ -259,7 +256,7 @@ def both_wordings(data: Path, task: Task) -> pl.DataFrame:
 def train_profile(data: Path, task: Task) -> Profile:
     """What phi does to a training set; where its generator tells its `changes`, these are taken."""
     rows, variants = _part(str(data.absolute()), "train")
-    told = [name for name in ("changes",) if name in variants.columns]
+    told = ["changes"] if "changes" in variants.columns else []
     both = [rows.select(main_columns(task)), variants.select(*main_columns(task), *told)]
     return profile(by_bucket(pl.concat(both, how="diagonal_relaxed")), task)
 

@@ -143,9 +143,9 @@ def refuse_odd_runs(cells: pl.DataFrame, found: Survey) -> None:
         raise BadInput(f"found test sets of {_listed(several)} rows", where=dataset, fix=fix)
     known = cells.select(pl.col("rho").cast(pl.Float64).round(6), *(pl.col(one) for one in RUN if one != "rho"))
     known = known.with_columns(pl.col("run").cast(pl.Int64))
-    for what, some, others in (("answers", known, found.runs), ("a cell", found.runs, known)):
+    for what, some, others in (("answers", known, found.runs), ("cell", found.runs, known)):
         for lost in some.join(others, on=RUN, how="anti").sort(RUN).head(1).iter_rows(named=True):
-            raise BadInput(f"the run has no {what.removeprefix('a ')}", where=_title(lost), fix="finish the experiment")
+            raise BadInput(f"the run has no {what}", where=_title(lost), fix="finish the experiment")
 
 
 def _title(run: Mapping[str, Any]) -> str:

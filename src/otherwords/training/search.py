@@ -153,10 +153,16 @@ def train_best(
     now, better = read_recipe(recipe, trainer, **{**overrides, **best})
     _give_up_former(Path(out), better)
     result = train_recipe(now, better, Path(out), finished=chosen if (chosen / TRAINED).is_file() else None)
-    for path in [place / _ROWS, *place.glob("trial-*/*")]:  # what became of a trial is kept, its model is not
+    forget_models(place)
+    (place / _ROWS).unlink()
+    return result
+
+
+def forget_models(folder: Path) -> None:
+    """Delete the models of all trials of a search; what became of each stays."""
+    for path in folder.glob("trial-*/*"):
         if path.name != _TRIAL:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return result
 
 
 def _give_up_former(folder: Path, best: Bound) -> None:
