@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import BadInput, UnknownName, decode
 
@@ -18,6 +18,8 @@ RESERVED = frozenset(
 )
 #: The label of a problem whose annotators found no majority (SNLI's convention): counted and left out.
 NO_MAJORITY = "-"
+#: The answer of a model that said something, but none of the labels: an answer of its own, never a right one.
+UNREADABLE = "unreadable"
 #: How far the sum of probabilities may be from one (a float16 softmax is within 2e-3).
 TOLERANCE = 5e-3
 
@@ -117,8 +119,9 @@ class Task:
         labels = {label_key(label) for label in self.labels}
         if len(set(self.fields)) < len(self.fields) or len(labels) < len(self.labels):
             raise BadInput("names a field or a label twice", where=where, fix="labels must differ in more than case")
-        if NO_MAJORITY in labels:
-            raise BadInput(f"the label {NO_MAJORITY!r} stands for no majority", where=where, fix="use another name")
+        for taken, meaning in ((NO_MAJORITY, "no majority"), (UNREADABLE, "an answer that cannot be read")):
+            if taken in labels:
+                raise BadInput(f"the label {taken!r} stands for {meaning}", where=where, fix="use another name")
         if clash := RESERVED & set(self.fields):
             raise BadInput(f"field names {sorted(clash)} are reserved", where=where, fix="rename them")
         for group in (self.targets, self.optional, self.cluster):
@@ -272,14 +275,24 @@ class Verdict:
     score: float | None = None
 
 
+class Repeat(NamedTuple):
+    """A question that is asked again on purpose: in which `way` ("usual" is as the first time), and which time."""
+
+    way: str = "usual"
+    number: int = 0
+
+
+FIRST_TIME = Repeat()
+
+
 class Batch(Sequence[Problem]):
     """What a model gets: problems of one task, column by column. `batch["premise"]` lists the premises.
 
-    It has no gold labels, so no model can use them.
+    It has no gold labels, so no model can use them. `repeat` says whether the same was asked before, see `Repeat`.
     """
 
-    def __init__(self, task: Task, columns: Mapping[str, Sequence[str]]):
-        self.task = task
+    def __init__(self, task: Task, columns: Mapping[str, Sequence[str]], repeat: Repeat = FIRST_TIME):
+        self.task, self.repeat = task, repeat
         self.columns = {name: list(columns[name]) for name in task.fields}
 
     def __len__(self) -> int:
@@ -296,7 +309,7 @@ class Batch(Sequence[Problem]):
                 raise BadInput(f"no field {key!r}", where=f"the task {self.task.name}", fix=fix)
             return self.columns[key]
         if isinstance(key, slice):
-            return Batch(self.task, {name: texts[key] for name, texts in self.columns.items()})
+            return Batch(self.task, {name: texts[key] for name, texts in self.columns.items()}, self.repeat)
         return Problem("", self.task, {name: texts[key] for name, texts in self.columns.items()}, "")
 
 

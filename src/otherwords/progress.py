@@ -16,6 +16,9 @@ class Progress:
     def advance(self, count: int) -> None:
         """So many more rows are done."""
 
+    def note(self, text: str) -> None:
+        """Something to show beside the count, instead of what was shown before: rates, costs."""
+
     def done(self) -> None:
         """The stage ended well."""
 

@@ -30,13 +30,17 @@ _MERGED = {"entailment": "entailed", "neutral": "not-entailed", "contradiction":
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model's function may return instead of bare labels or probabilities: these, and which texts it `cut`.
+    """What a model's function may return instead of bare labels or probabilities: these, and more about each answer.
 
-    `cut` has a flag for each problem, or is None where the model does not say.
+    `cut` has a flag for each problem whose text was truncated, or is None where the model does not say. Of a language
+    model, `answers` are labels, and None where what it said is none of them; `p` are then the probabilities of the
+    labels, a row of NaN where they are not known, and `mass` what all labels together had of the probability.
     """
 
     answers: Any
     cut: npt.NDArray[np.bool_] | None = None
+    p: Floats | None = None
+    mass: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,12 @@ class Model:
     `version`, and the content of `files` (weights, prompts; paths relative to the file of the code), are signed, too:
     what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
     stored, or nothing. A Model that is given itself is called by its `name`, or by that of its function. One that
-    `uses_all_cores` by itself, or a GPU, is not asked by several worker processes, which would only share them.
+    `uses_all_cores` by itself, or a GPU, is not asked by several worker processes, which would only share them; one
+    that is asked `by_driver` is not asked by workers at all.
+
+    `ways` are those in which the same may be asked again, the usual one first, see `Repeat`. `columns` are constant
+    columns of its answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a
+    time: a model that keeps what it was told, reply by reply, does so beside that file, and uses nothing older.
     """
 
     function: Callable[[Batch], Any]
@@ -69,6 +78,10 @@ class Model:
     name: str = ""
     light: bool = False
     uses_all_cores: bool = False
+    by_driver: bool = False
+    ways: tuple[str, ...] = ("usual",)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    keep_replies: Callable[[Path, float], None] | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
