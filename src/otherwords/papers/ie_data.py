@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ..datasets.intake import IN_FILE
 from ..datasets.source import Source, plain_records
 from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import is_unmarked, join_pieces
@@ -89,7 +90,8 @@ class IEData(BaseModel):
 
     def source(self, part: DataPart, names: Sequence[str] = ()) -> Source:
         """What a part is read from."""
-        return Source(list(names) or part.data, self.task, self.columns, self.labels, skip_bad=True, gold="all")
+        named = list(names) or part.data
+        return Source(named, self.task, self.columns, self.labels, skip_bad=True, gold="all", options=IN_FILE)
 
     def signature(self) -> str:
         """A digest of the content of its files, and of how they are read."""
