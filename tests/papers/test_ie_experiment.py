@@ -608,6 +608,20 @@ def test_options_are_searched_once_per_model_and_data_set(place):
     assert Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns == trial
 
 
+@pytest.mark.parametrize("content", ["", "{broken", "[1]", "{}"])
+@pytest.mark.parametrize("name", ["cell.json", "trial-001/trial.json"])
+def test_damaged_files_of_a_search_are_made_again(place, name, content):
+    values = with_search(settings(place, rho=[0.5], runs=1))
+    run_ie_test(values, out="x")
+    before = results_of(Path("x"))
+    for cell in Path("x").rglob("cell.json"):
+        cell.unlink()
+    (Path("x/search/mine/bow") / name).write_text(content)
+    run_ie_test(values, out="x", dry_run=True)
+    run_ie_test(values, out="x")
+    assert results_of(Path("x")) == before
+
+
 def test_options_are_searched_inside_every_sample(place):
     values = with_search(settings(place), search_inside=True)
     done = run_ie_test(values, out="x")
@@ -678,6 +692,10 @@ def test_one_of_several_needs_no_list(place):
         ("datasets.mine.task", 5, "datasets.mine.task"),
         ("models.bow", {}, "models.bow.trainer"),
         ("models.bow.search", "x", "models.bow.search"),
+        ("seed", "7", "seed"),
+        ("seed", True, "seed"),
+        ("datasets.mine.train_size", True, "datasets.mine.train_size"),
+        ("datasets.mine.test_size", 5.0, "datasets.mine.test_size"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):

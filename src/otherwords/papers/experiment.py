@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .._version import __version__
 from ..errors import BadInput, OtherwordsError, WorkerLost, decode, shorten
@@ -25,7 +25,7 @@ from ..registry import plugin_files
 from ..running.engines import InProcess
 from ..running.pool import Engine
 from ..running.study import to_toml
-from ..storage.files import lock_folder, refuse_link, write_json, write_text
+from ..storage.files import lock_folder, read_json, refuse_link, write_json, write_text
 from ..storage.specs import nearest
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
@@ -59,7 +59,7 @@ class ExperimentSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    seed: int = 1
+    seed: int = Field(1, strict=True)
     plugins: list[str] = []
 
     @field_validator("plugins", mode="before")
@@ -260,12 +260,8 @@ def _shown(value: Any) -> str:
 
 def read_cell(job: CellJob) -> dict[str, Any] | None:
     """What a finished cell says of itself; None of one that is to be done, or done again because it is another's."""
-    path = Path(job.folder) / CELL
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and found.get("key") == job.key else None
+    found = read_json(Path(job.folder) / CELL)
+    return found if found.get("key") == job.key else None
 
 
 def begin_cell(job: CellJob) -> Path:

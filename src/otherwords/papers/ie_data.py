@@ -75,8 +75,8 @@ class IEData(BaseModel):
     train: DataPart
     test: DataPart
     valid: float | DataPart = 0.1
-    train_size: int = Field(0, ge=0)
-    test_size: int = Field(0, ge=0)
+    train_size: int = Field(0, ge=0, strict=True)
+    test_size: int = Field(0, ge=0, strict=True)
     generator: str = ""
     task: str | dict[str, Any] = ""
     columns: dict[str, str] = {}

@@ -24,7 +24,7 @@ from ..models.trained import TRAINED, read_trained
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
-from ..storage.files import digest, refuse_overwriting, write_json, write_text
+from ..storage.files import digest, read_json, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
 from .making import (
     TrainingResult,
@@ -108,7 +108,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     place = Path(trial.folder) / _TRIAL
     key = {"spec": trial.spec, "seed": trial.seed, "rows": trial.content}
     if place.is_file():
-        known = _read_json(place)
+        known = read_json(place)
         if {name: known.get(name) for name in key} == key:
             return known
         shutil.rmtree(trial.folder)
@@ -331,25 +331,15 @@ def _write_trials(path: Path, drawn: Sequence[dict[str, Any]], outcomes: Sequenc
 
 
 def _is_of(path: Path, spec: str) -> bool:
-    return bool(_read_json(path).get("spec") == spec)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """What a file of a search says; a damaged one says nothing, and is written again."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return bool(read_json(path).get("spec") == spec)
 
 
 def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
     path, now = folder / _SEARCH, json.loads(json.dumps(header))
-    there = _read_json(path) or None if path.is_file() else None
-    if there is None:
-        write_json(path, now)
-    else:
+    if there := read_json(path):
         refuse_differing(folder, there, now, "search")
+    else:
+        write_json(path, now)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -374,7 +364,7 @@ def _own_files(trainer: Bound) -> tuple[str, ...]:
 def _write_rows(path: Path, data: TrainingData, content: str) -> None:
     values: dict[str, Any] = {"content": content, "task": asdict(data.task), "fields": data.fields}
     values |= {"merged": data.merged, "train": data.train, "valid": data.valid}
-    if not path.is_file() or _read_json(path).get("content") != content:
+    if read_json(path).get("content") != content:
         write_text(path, json.dumps(values))
 
 
