@@ -298,7 +298,7 @@ def _give_up(job: CellJob, reason: str) -> Any:
 
 def prepare_engine(engine: Engine, folder: Path, named: Sequence[tuple[str, str]]) -> None:
     """Let an engine that has to, such as Ray, find out whether workers see the folder and can make what is named."""
-    engine.prepare(str(folder.absolute()), [], plugin_files(), list(named))
+    engine.prepare(str(folder.absolute()), [], plugin_files(), list(named), own=True)
 
 
 def plugins_for(engine: Engine, settings: ExperimentSettings) -> tuple[str, ...]:

@@ -83,13 +83,15 @@ def search(
     refuse_untrainable(trainer, data, seed)
     if not data.valid:
         raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
-    refuse_unready(trainer)
+    if mapper is map:  # else the trials are done elsewhere, perhaps where there is a GPU
+        refuse_unready(trainer)
     content = digest(data.fields, data.train, data.valid)[:16]
     _refuse_other_search(place, {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)})
     _write_rows(place / _ROWS, data, content)
     files = _own_files(trainer)
+    there = place.absolute()  # a worker may have another current folder
     jobs = [
-        Trial(str(place / f"trial-{n:03}"), str(place / _ROWS), content, _spec(trainer, options), seed, files)
+        Trial(str(there / f"trial-{n:03}"), str(there / _ROWS), content, _spec(trainer, options), seed, files)
         for n, options in enumerate(drawn, 1)
     ]
     outcomes = []
@@ -133,21 +135,23 @@ def train_best(
     budget: int = 10,
     space: str | Path | Mapping[str, Any] = IE_PAPER,
     mapper: Mapper = map,
+    ready: Callable[[Bound], None] = refuse_unready,
     **overrides: Any,
 ) -> TrainingResult:
     """Search for the options of a trainer on the data of a recipe, and keep the best model in `out`.
 
     `out/search` has the table of the trials. A search that was interrupted goes on, trial by trial. Where a larger one
-    finds better options, the model of the former best is replaced.
+    finds better options, the model of the former best is replaced. `mapper` does the trials, and `ready` finds out
+    whether it can, before any data is read.
     """
     read, bound = read_recipe(recipe, trainer, **overrides)
     _draws(bound, space, budget, read.seed)  # a wrong space is an error before any data is read
-    refuse_unready(bound)
     refuse_overwriting(out, recipe, *files_read(read))
     place = Path(out) / "search"
     _refuse_foreign(Path(out))
     if (Path(out) / TRAINED).is_file():
         refuse_other_data(Path(out), read, bound)
+    ready(bound)
     best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
     chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
     now, better = read_recipe(recipe, trainer, **{**overrides, **best})
