@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ie_grids import answers_of, forget_plugins, problems, results_of, settings, write_rows
+from ie_grids import answers_of, as_toml, forget_plugins, problems, results_of, settings, write_rows
 from refusals import refuses
 
 import otherwords as ow
@@ -505,6 +505,14 @@ def test_changed_pairs_are_drawn_for_judges_and_their_verdicts_are_used(place):
         run_ie_test(named, out="x")
 
 
+@pytest.mark.parametrize("table", ["id,verdict\np300~1,\n", "id,verdict\nnobody,yes\n", "id,verdict\np300~1,maybe\n"])
+def test_wrong_tables_of_verdicts_are_refused_before_any_training(place, table):
+    Path("v.csv").write_text(table)
+    with refuses(BadInput):
+        run_ie_test(changed_setting(settings(place), "datasets.mine.verdicts", {"test": "v.csv"}), out="x")
+    assert not Path("x").exists()
+
+
 # Scan, estimate, quick
 
 
@@ -701,6 +709,19 @@ def test_one_of_several_needs_no_list(place):
 def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):
     with refuses(BadInput, field=field):
         read_ie_settings(changed_setting(settings(place), path, value), Path("x"))
+
+
+def test_a_wrong_rho_is_named_where_it_stands(place):
+    Path("x.toml").write_text(as_toml(settings(place, rho=[0.5, 1.5])))
+    with refuses(BadInput, where="x.toml", field="rho"):
+        run_ie_test("x.toml", out="x")
+    with refuses(BadInput, where="", field="rho"):
+        run_ie_test(settings(place), out="x", rho=[2.0])
+
+
+def test_a_data_set_that_cannot_be_split_is_named(place):
+    with refuses(BadInput, where="datasets.mine", field="valid"):
+        run_ie_test(changed_setting(settings(place), "datasets.mine.valid", 0.999), out="x")
 
 
 def test_the_page_shows_what_the_results_have():

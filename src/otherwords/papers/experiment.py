@@ -107,6 +107,11 @@ def read_settings(
         return kind(**{**values, **overrides})
     except ValidationError as error:
         raise _translated(error, kind, where) from error
+    except BadInput as error:  # of a validator, which does not know where its value stands
+        name = error.field.removeprefix("--")
+        if name in overrides:
+            raise
+        raise BadInput(error.message, where=where, field=name, fix=error.fix) from None
 
 
 def write_template(path: Path, text: str) -> None:

@@ -280,6 +280,8 @@ def read_judged(folder: Path, dataset: str, files: Mapping[str, str], task: Task
     for part in JUDGED:
         path = Path(files.get(part, sheet(folder, dataset, part)))
         if not path.is_file() or not _is_judged(path):
+            if part in files:
+                raise BadInput("has no verdict", where=str(path), fix="fill in its column verdict, or do not name it")
             continue
         votes = read_ballots(path, "verdict").votes
         pairs = changed_pairs(folder / "data" / dataset, part, task)

@@ -285,8 +285,13 @@ class _Experiment:
         for name, data in settings.datasets.items():
             place = self.folder / "data" / name
             phi, warn = settings.generator_of(name), not self.quick
-            self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
+            try:
+                self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
+            except BadInput as error:
+                where = error.where or f"datasets.{name}"
+                raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from error
             self._refuse_untestable(name)
+            self._judged(name)  # a wrong table of verdicts is an error before any training
         write_settings(self.folder, settings, content)
         self._draw_for_judges()
         prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
@@ -315,6 +320,9 @@ class _Experiment:
                 refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
             except BadInput as error:
                 raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
+
+    def _judged(self, name: str) -> pl.DataFrame | None:
+        return read_judged(self.folder, name, self.settings.datasets[name].verdicts, self.data[name].task)
 
     def _draw_for_judges(self) -> None:
         for name in self.settings.datasets:
@@ -409,8 +417,7 @@ class _Experiment:
         from .ie_results import ResultSettings, results
 
         settings, data = self.settings, self.data
-        files = {name: one.verdicts for name, one in settings.datasets.items()}
-        judged = {name: read_judged(self.folder, name, files[name], one.task) for name, one in data.items()}
+        judged = {name: self._judged(name) for name in data}
         places = {name: self.folder / "data" / name for name in data}
         known = ResultSettings(
             alpha=settings.alpha,
