@@ -17,7 +17,8 @@ import otherwords as ow
 from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
 from otherwords.papers.experiment import opened
 from otherwords.papers.ie_cells import matched_rows, propose
-from otherwords.papers.ie_experiment import read_ie_settings, run_ie_test
+from otherwords.papers.ie_experiment import run_ie_test
+from otherwords.papers.ie_settings import read_ie_settings
 from otherwords.significance.ie_test import matched, matched_answers
 from otherwords.variants.resampling import draws
 

@@ -27,6 +27,7 @@ from ..running.pool import Engine
 from ..running.study import to_toml
 from ..storage.files import lock_folder, read_json, refuse_link, write_json, write_text
 from ..storage.specs import nearest
+from ..training.recipe import how_to_write
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
@@ -36,20 +37,6 @@ _BEGUN = "begun.txt"
 _CONTENT, _MADE = "content", "made"
 #: What Pydantic adds to the place of a value that may be of several types.
 _KIND = re.compile(r"float|int|str|bool|dict\[.*\]|list\[.*\]|[A-Z]\w*Part")
-#: How to write a value, by what is wrong with it.
-_FORMS = {
-    "list_type": "write a list: [...]",
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "write a table: {{name = ...}}"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "give a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "give a number"),
-    "string_type": 'give a text: "..."',
-    "bool_type": "give true or false",
-    "bool_parsing": "give true or false",
-    "greater_than": "give more than {gt}",
-    "greater_than_equal": "give {ge} or more",
-    "less_than": "give less than {lt}",
-    "less_than_equal": "give {le} or less",
-}
 #: What an experiment may have in its folder.
 _OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "results", ".lock"}
 
@@ -146,8 +133,7 @@ def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> Ba
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         return BadInput("is missing", where=where, field=field, fix=f"write {names[-1]} = ...")
-    fix = _FORMS.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
-    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=fix)
+    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=how_to_write(first))
 
 
 def _names_beside(kind: type[BaseModel], path: Sequence[str]) -> list[str]:
