@@ -89,7 +89,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
     fits, rows = (TINY_FITS, TINY_ROWS) if tiny else (FITS, ROWS)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.json"
-        path.write_text(json.dumps(_made_up(TINY_ROWS) if tiny or not DATA.is_file() else _snli()), encoding="utf-8")
+        path.write_text(json.dumps(_made_up(rows) if tiny or not DATA.is_file() else _snli()), encoding="utf-8")
         grid = isolated.run(_GRID, str(path), str(fits), str(rows))
         whole = isolated.run(_AGREEMENT, str(path))
     detail = f"{whole['asked']:,} test rows after training on {whole['rows']:,}; accuracy {whole['accuracy']:.4f}, "

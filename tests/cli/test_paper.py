@@ -90,6 +90,27 @@ def test_bad_input_is_one_line(cli, experiment, options, told):
     assert not (experiment.parent / "x" / "cells").exists()
 
 
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (
+            {"premise": "A.", "conclusion": "B."},
+            'map one with columns = {hypothesis = "COLUMN"}, or choose another task',
+        ),
+        ({"premise": "A.", "hypothesis": "B.", "label": "maybe"}, "map it with labels = {'maybe' = \"...\"}"),
+        ({"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}, "give it as snli:train.jsonl"),
+    ],
+)
+def test_errors_about_data_name_what_the_file_has_for_it(cli, experiment, write_jsonl, row, told):
+    write_jsonl(experiment.parent / "train.jsonl", [row])
+    said = cli("paper", "ie-test", experiment, "-o", "x", rc=2).stderr
+    assert told in said.replace(f"{experiment.parent}/", "")
+    assert "--" not in said
+    (experiment.parent / "train.jsonl").write_text("{broken")
+    said = cli("paper", "ie-test", experiment, "-o", "x", rc=2).stderr
+    assert "repair the row, or leave it out)" in said
+
+
 def test_no_gpu_where_one_is_asked_for_is_an_error_before_any_training(cli, experiment):
     torch = pytest.importorskip("torch", reason="needs the extra `hf`")
     if torch.cuda.is_available():

@@ -8,6 +8,9 @@ import polars as pl
 import pytest
 
 import otherwords as ow
+from otherwords.datasets.suite import open_source
+from otherwords.running import files
+from otherwords.variants.resampling import first_rewordings
 
 
 def test_each_row_comes_out_once_with_its_id_and_counts_are_exact(cli, problems, lines):
@@ -34,6 +37,38 @@ def test_several_rho_share_one_transformation(cli, problems):
     assert counts["0"] == {"rows": 3, "changeable": 3, "changed": 0, "several": 2}
     assert counts["1"] == {"rows": 3, "changeable": 3, "changed": 3, "several": 2}
     assert [pl.read_csv(problems.parent / f"r-{rho}.csv")["changed"].sum() for rho in (0, 1)] == [0, 3]
+
+
+def test_the_rewordings_of_several_rho_are_found_once(problems, monkeypatch):
+    found = []
+    monkeypatch.setattr(files, "first_rewordings", lambda *given: found.append(given) or first_rewordings(*given))
+    outs = str(problems.parent / "r-{rho}.csv")
+    files.resample_files(open_source([problems], "", {}), outs, ["contractions"], [0, 0.25, 0.5, 1], shard=2)
+    assert len(found) == 2  # of each shard
+
+
+def test_rho_that_differ_in_the_last_digits_have_files_of_their_own(cli, problems):
+    close = ("--rho", 0.1234567, "--rho", 0.1234568)
+    said = cli("resample", problems, "-w", "contractions", *close, "-o", "r-{rho}.csv", "--json").stdout
+    assert list(json.loads(said)) == ["0.1234567", "0.1234568"]
+    assert all((problems.parent / f"r-{one}.csv").is_file() for one in json.loads(said))
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_another_is(cli, problems):
+    (problems.parent / "r-1.csv").mkdir()
+    cli("resample", problems, "-w", "contractions", *("--rho", 0, "--rho", 1), "-o", "r-{rho}.csv", rc=2)
+    assert not (problems.parent / "r-0.csv").exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*match no problem")
+def test_rewordings_of_other_rows_are_refused(cli, problems, write_jsonl):
+    write_jsonl(problems.parent / "strange.jsonl", [{"of": "somebody else's", "premise": "Else."}])
+    said = cli("resample", problems, "--variants", "strange.jsonl", "--rho", 1, "-o", "out.jsonl", rc=2).stderr
+    assert "rewords none of the rows" in said.replace("\n", " ")
+    assert not (problems.parent / "out.jsonl").exists()
+    write_jsonl(problems.parent / "some.jsonl", [{"of": one, "premise": "Else."} for one in ("a", "somebody else's")])
+    cli("resample", problems, "--variants", "some.jsonl", "--rho", 1, "-o", "out.jsonl")
+    assert ow.load(problems.parent / "out.jsonl")["premise"][0] == "Else."
 
 
 def test_rewordings_that_vary_made_are_used_again(cli, problems):

@@ -10,14 +10,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ie_grids import answers_of, forget_plugins, problems, results_of, settings, write_rows
+from ie_grids import answers_of, as_toml, forget_plugins, problems, results_of, settings, write_rows
 from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
 from otherwords.papers.experiment import opened
 from otherwords.papers.ie_cells import matched_rows, propose
-from otherwords.papers.ie_experiment import read_ie_settings, run_ie_test
+from otherwords.papers.ie_experiment import run_ie_test
+from otherwords.papers.ie_settings import read_ie_settings
 from otherwords.significance.ie_test import matched, matched_answers
 from otherwords.variants.resampling import draws
 
@@ -505,6 +506,14 @@ def test_changed_pairs_are_drawn_for_judges_and_their_verdicts_are_used(place):
         run_ie_test(named, out="x")
 
 
+@pytest.mark.parametrize("table", ["id,verdict\np300~1,\n", "id,verdict\nnobody,yes\n", "id,verdict\np300~1,maybe\n"])
+def test_wrong_tables_of_verdicts_are_refused_before_any_training(place, table):
+    Path("v.csv").write_text(table)
+    with refuses(BadInput):
+        run_ie_test(changed_setting(settings(place), "datasets.mine.verdicts", {"test": "v.csv"}), out="x")
+    assert not Path("x").exists()
+
+
 # Scan, estimate, quick
 
 
@@ -608,6 +617,20 @@ def test_options_are_searched_once_per_model_and_data_set(place):
     assert Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns == trial
 
 
+@pytest.mark.parametrize("content", ["", "{broken", "[1]", "{}"])
+@pytest.mark.parametrize("name", ["cell.json", "trial-001/trial.json"])
+def test_damaged_files_of_a_search_are_made_again(place, name, content):
+    values = with_search(settings(place, rho=[0.5], runs=1))
+    run_ie_test(values, out="x")
+    before = results_of(Path("x"))
+    for cell in Path("x").rglob("cell.json"):
+        cell.unlink()
+    (Path("x/search/mine/bow") / name).write_text(content)
+    run_ie_test(values, out="x", dry_run=True)
+    run_ie_test(values, out="x")
+    assert results_of(Path("x")) == before
+
+
 def test_options_are_searched_inside_every_sample(place):
     values = with_search(settings(place), search_inside=True)
     done = run_ie_test(values, out="x")
@@ -678,11 +701,28 @@ def test_one_of_several_needs_no_list(place):
         ("datasets.mine.task", 5, "datasets.mine.task"),
         ("models.bow", {}, "models.bow.trainer"),
         ("models.bow.search", "x", "models.bow.search"),
+        ("seed", "7", "seed"),
+        ("seed", True, "seed"),
+        ("datasets.mine.train_size", True, "datasets.mine.train_size"),
+        ("datasets.mine.test_size", 5.0, "datasets.mine.test_size"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_named_with_its_place(place, path, value, field):
     with refuses(BadInput, field=field):
         read_ie_settings(changed_setting(settings(place), path, value), Path("x"))
+
+
+def test_a_wrong_rho_is_named_where_it_stands(place):
+    Path("x.toml").write_text(as_toml(settings(place, rho=[0.5, 1.5])))
+    with refuses(BadInput, where="x.toml", field="rho"):
+        run_ie_test("x.toml", out="x")
+    with refuses(BadInput, where="", field="rho"):
+        run_ie_test(settings(place), out="x", rho=[2.0])
+
+
+def test_a_data_set_that_cannot_be_split_is_named(place):
+    with refuses(BadInput, where="datasets.mine", field="valid"):
+        run_ie_test(changed_setting(settings(place), "datasets.mine.valid", 0.999), out="x")
 
 
 def test_the_page_shows_what_the_results_have():

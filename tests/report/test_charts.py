@@ -52,6 +52,22 @@ def test_curves_are_told_apart_without_colour() -> None:
     assert len({path.get("stroke-dasharray") for path in lines}) == 5
 
 
+def test_a_picture_is_as_wide_as_its_panels_and_holds_all_names() -> None:
+    curve = [Curve("m", [(0, 0.2, 0), (1, 0.4, 0)])]
+    title = "A title that is longer than a single panel is wide, and then some more of it"
+    pictures = [ElementTree.fromstring(line_chart(one, [Panel("p", curve)], "x", "y")) for one in ("short", title)]
+    assert pictures[0].get("width") == pictures[1].get("width")
+    lines = [one.text or "" for one in pictures[1].iter(f"{SVG}text") if one.get("x") == "16"]
+    assert " ".join(lines) == title
+    assert max(map(len, lines)) * 8 <= int(pictures[1].get("width", 0)) - 32
+    assert int(pictures[1].get("height", 0)) - int(pictures[0].get("height", 0)) == 18 * (len(lines) - 1) > 0
+    long = ElementTree.fromstring(line_chart("t", [Panel("q" * 80, [Curve("m" * 80, curve[0].points)])], "x", "y"))
+    ends = [int(one.get("x", 0)) + 7 * len(one.text or "") for one in long.iter(f"{SVG}text") if one.text == "m" * 80]
+    assert ends < [int(long.get("width", 0))]
+    assert "q" * 80 not in texts(ElementTree.tostring(long, "unicode"))
+    assert "q" * 80 in (next(long.iter(f"{SVG}desc")).text or "")
+
+
 def test_a_bar_reaches_as_far_as_its_share() -> None:
     svg = bar_chart("Most frequent", [("man → adult male", 0.12), ("a <b>", 0.03), ("none", 0.0)], "share")
     bars = [float(one.get("width", 0)) for one in ElementTree.fromstring(svg).iter(f"{SVG}rect")][1:]

@@ -44,6 +44,7 @@ def test_our_recipes_can_be_read(path):
         'start = "a"\ndata = ["x"]\nepochs = true',
         'start = "a"\ndata = ["x"]\nepochs = 0',
         'start = "a"\ndata = ["x"]\nlearning_rate = 3',
+        'start = "a"\ndata = ["x"]\ndropout = -0.5',
         'start = "a"\ndata = ["x"]\nbatch = 10\naccumulate = 4',
         'start = "a"\ndata = ["x"]\nprecision = "fp8"',
         'start = "a"\ndata = ["x"]\nteachers = "t"',

@@ -15,6 +15,7 @@ from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS
 from otherwords.registry import trainers
 from otherwords.running.engines import closing, make_engine
+from otherwords.training import making
 from otherwords.training import search as module
 from otherwords.training.data import TrainingData, TrainingRow
 from otherwords.training.making import train
@@ -120,6 +121,31 @@ def test_trials_in_other_processes_give_the_same(tmp_path):
     with closing(engine):
         search(trainers.make("bag_of_words"), SPACE, toy(), tmp_path / "there", 3, mapper=engine.map)
     assert without_times(table(tmp_path / "here")) == without_times(table(tmp_path / "there"))
+
+
+def test_trials_elsewhere_need_nothing_here(tmp_path, own_trainer, monkeypatch):
+    """A cluster may have the GPU that this machine lacks."""
+    there: list[bool] = []
+
+    def refuse(bound):
+        if not there:
+            raise BadInput("there is no GPU", field="device", fix="give cpu")
+
+    def mapper(function, jobs):
+        there.append(True)
+        yield from map(function, jobs)
+        there.clear()
+
+    monkeypatch.setattr(module, "refuse_unready", refuse)
+    monkeypatch.setattr(making, "refuse_unready", refuse)
+    recipe = {"data": [problems(tmp_path / "d.jsonl", toy_rows(60))], "valid": 0.2}
+    given = {"out": tmp_path / "m", "budget": 2, "space": {"figure": ["0.25", "0.5"]}}
+    asked: list[str] = []
+    result = train_best(recipe, "own", mapper=mapper, ready=lambda bound: asked.append(bound.name), **given)
+    assert (result.figures, len(asked)) == ({"valid_accuracy": 0.5}, 1)
+    with refuses(BadInput, field="device"):
+        search(trainers.make("own"), given["space"], toy(), tmp_path / "here", 2)
+    assert not (tmp_path / "here").exists()
 
 
 def test_the_best_model_of_a_recipe_is_kept(tmp_path):

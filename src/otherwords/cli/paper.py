@@ -98,7 +98,7 @@ def _init(path: str) -> None:
     from pathlib import Path
 
     from ..papers.experiment import write_template
-    from ..papers.ie_experiment import template
+    from ..papers.ie_settings import template
 
     write_template(Path(path), template())
     print_line(f"wrote {path}: edit it, then run otherwords paper ie-test {path} -o FOLDER (first with --quick)")

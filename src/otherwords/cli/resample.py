@@ -57,6 +57,7 @@ def resample(
     from ..registry import generators as registered
     from ..running.engines import make_engine
     from ..running.files import resample_files
+    from ..variants.resampling import spelled
     from .display import print_json
 
     if bool(generator) == bool(variants):
@@ -72,10 +73,10 @@ def resample(
         chosen_engine = make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared)
         done, counts = resample_files(source, out, specs, rho, seed=seed, save_table=save_table, engine=chosen_engine)
     if json:
-        print_json({f"{one:g}": found._asdict() for one, found in counts.items()})
+        print_json({spelled(one): found._asdict() for one, found in counts.items()})
     elif not quiet:
         print_summary(done, out)
         for one, found in counts.items():
             several = f"; of {found.several:,} rows with several rewordings, the first counts" if found.several else ""
             line = f"{found.changed:,} of {found.rows:,} rows replaced, of {found.changeable:,} that can be{several}"
-            print_line(f"rho {one:g}: {line}")
+            print_line(f"rho {spelled(one)}: {line}")

@@ -211,9 +211,9 @@ def _carry_out(
     from pathlib import Path
 
     from ..errors import BadInput
-    from ..registry import plugin_files
+    from ..registry import Bound, plugin_files
     from ..running.engines import InProcess, closing, make_engine
-    from ..training.making import train
+    from ..training.making import refuse_unready, train
     from ..training.search import IE_PAPER, train_best
 
     engine["gpus"] = opt.gpu_numbers(engine["gpus"])
@@ -225,9 +225,17 @@ def _carry_out(
         return train(recipe, trainer, out=out, prepare_only=prepare, **given)
     if prepare:
         raise BadInput("does not go with --search", field="--prepare", fix="leave one of them out")
+
+    def ready(bound: Bound) -> None:
+        if made.elsewhere:  # workers must see the trials, and have the trainer
+            named = [("trainers", bound.plugin.full_name)]
+            made.prepare(str(Path(out).absolute().parent), plugins=plugin_files(), named=named, own=True)
+        else:
+            refuse_unready(bound)
+
     with closing(made):
-        made.prepare(str(Path(out).absolute().parent), plugins=plugin_files())  # where workers must see the trials
-        return train_best(recipe, trainer, out=out, budget=search, space=space or IE_PAPER, mapper=made.map, **given)
+        space = space or IE_PAPER
+        return train_best(recipe, trainer, out=out, budget=search, space=space, mapper=made.map, ready=ready, **given)
 
 
 def _values(settings: list[str]) -> dict[str, Any]:

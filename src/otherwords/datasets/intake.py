@@ -18,7 +18,8 @@ from .records import Record
 from .seen_ids import SeenIds, SeenOriginal
 
 ProblemRow = dict[str, Any]
-#: How messages spell an option: on the command line, and to somebody who calls from Python.
+#: How messages spell an option: on the command line, to somebody who calls from Python, and in the file of an
+#: experiment, where no row can be skipped.
 OPTIONS = {"column": "--field {}=COLUMN", "label": "--label {}=...", "skip": "--skip-bad", "task": "--task"}
 KEYWORDS = {
     "column": "columns={{{!r}: COLUMN}}",
@@ -26,7 +27,15 @@ KEYWORDS = {
     "skip": "skip_bad=True",
     "task": "task",
 }
+IN_FILE = {"column": 'columns = {{{} = "COLUMN"}}', "label": 'labels = {{{} = "..."}}', "skip": "", "task": "task"}
+#: The columns of SNLI and MultiNLI as released.
+_RELEASED = {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 _SAME_LABEL = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
+
+
+def usual_options() -> Mapping[str, str]:
+    """How messages spell options to whoever is using the package now."""
+    return OPTIONS if ON_COMMAND_LINE.get() else KEYWORDS
 
 
 @dataclass
@@ -52,7 +61,7 @@ class Intake:
     unlabelled: int = 0
     no_majority: int = 0
     rejected: list[ProblemRow] = field(default_factory=list)
-    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS if ON_COMMAND_LINE.get() else KEYWORDS)
+    options: Mapping[str, str] = field(default_factory=usual_options)
 
     def __post_init__(self) -> None:
         known = {*main_columns(self.task), *MARKS}
@@ -176,9 +185,7 @@ class Intake:
     def _row(self, record: Record, number: int) -> ProblemRow:
         where = record.where
         if record.error:
-            raise BadInput(
-                record.error, where=where, fix=f"repair the row, or leave it out with {self.options['skip']}"
-            )
+            raise BadInput(record.error, where=where, fix=self._or_skip("repair the row, or leave it out"))
         values, others = self._split(record.row)
         if odd := [name for name in others if "\0" in str(name)]:
             raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
@@ -187,7 +194,7 @@ class Intake:
                 columns = ", ".join(map(str, record.row))
                 option = self.options["column"].format(name)
                 fix = f"there are {columns}: map one with {option}, or choose another {self.options['task']}"
-                if layout := suggest_layout(list(record.row), where.rpartition(", ")[0]):
+                if layout := suggest_layout(list(record.row), where.rpartition(", ")[0], self.options):
                     fix = f"the columns are SNLI's: give it as {layout}"
                 message = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"
                 raise BadInput(message, where=where, field=name, fix=fix)
@@ -228,7 +235,7 @@ class Intake:
         if not isinstance(value, str):
             raise BadInput(f"found {shorten(value)}", where=where, field=name, fix="texts must be strings")
         if not value.strip() and name not in self.task.optional:
-            fix = f"fill it in, or leave the row out with {self.options['skip']}"
+            fix = self._or_skip("fill it in, or leave the row out")
             raise BadInput("found an empty text", where=where, field=name, fix=fix)
         return value
 
@@ -262,7 +269,11 @@ class Intake:
 
     @property
     def _all_or_none(self) -> str:
-        return f"give all problems a label or none, or leave those without out with {self.options['skip']}"
+        return self._or_skip("give all problems a label or none, or leave those without out")
+
+    def _or_skip(self, fix: str) -> str:
+        """How to solve it, and the option that leaves rows out, where there is one."""
+        return f"{fix} with {self.options['skip']}" if self.options["skip"] else fix
 
     def _reject(self, record: Record, error: BadInput) -> None:
         if not self.skip_bad:
@@ -337,16 +348,23 @@ def warn_no_majority(count: int) -> None:
         warnings.warn(f"left out {rows} without a majority label ({NO_MAJORITY!r})", stacklevel=caller_level())
 
 
-def suggest_layout(columns: Collection[str], path: str) -> str:
+def suggest_layout(columns: Collection[str], path: str, options: Mapping[str, str] = OPTIONS) -> str:
     """How to name a file that has the columns of SNLI or MultiNLI as released; "" if it has others.
 
     >>> suggest_layout(["pairID", "gold_label", "sentence1", "sentence2"], "snli_1.0_dev.jsonl")
     'snli:snli_1.0_dev.jsonl'
     >>> suggest_layout(["sentence1", "sentence2", "gold_label"], "pairs.csv")
     'pairs.csv --field premise=sentence1 --field hypothesis=sentence2 --field label=gold_label'
+    >>> suggest_layout(["sentence1", "sentence2", "gold_label"], "pairs.csv", IN_FILE)
+    'pairs.csv with columns = {premise = "sentence1", hypothesis = "sentence2", label = "gold_label"}'
     """
-    if not {"sentence1", "sentence2", "gold_label"} <= set(columns):
+    if not set(_RELEASED.values()) <= set(columns):
         return ""
     if path.lower().endswith((".jsonl", ".tsv", ".txt")):
         return f"{'mnli' if {'genre', 'promptID'} & set(columns) else 'snli'}:{path}"
-    return f"{path} --field premise=sentence1 --field hypothesis=sentence2 --field label=gold_label"
+    if options is OPTIONS:
+        return " ".join((path, *(f"--field {name}={column}" for name, column in _RELEASED.items())))
+    if options is KEYWORDS:
+        return f"{path} with columns={_RELEASED}"
+    table = ", ".join(f'{name} = "{column}"' for name, column in _RELEASED.items())
+    return f"{path} with columns = {{{table}}}"

@@ -19,7 +19,7 @@ from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
 from ..storage.in_memory import AnyTable, as_rows, texts_by_text
 from .columns import pieces
-from .intake import Intake, ProblemRow
+from .intake import Intake, ProblemRow, usual_options
 from .records import BATCH, Dataset, Record, RecordBatch, frame_batches, in_batches
 
 #: How the name of a table in memory begins.
@@ -111,6 +111,7 @@ class Source:
     labels: Mapping[Any, str] = field(default_factory=dict)
     skip_bad: bool = False
     gold: Literal["all or none", "all", "any"] = "all or none"
+    options: Mapping[str, str] = field(default_factory=usual_options)
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -123,7 +124,8 @@ class Source:
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
-        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, self.gold)
+        known = {**translations, **self.labels}
+        self.intake = Intake(self.chosen, self.columns, known, self.skip_bad, self.gold, options=self.options)
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

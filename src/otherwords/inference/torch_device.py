@@ -7,12 +7,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import BadInput, MissingExtra
 from .tokens import PaddedRows, Tokens, fill_up
 
 if TYPE_CHECKING:
@@ -209,6 +210,12 @@ def out_of_memory(error: Exception) -> bool:
 
     known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
     return known or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in _FULL))
+
+
+def require_torch(what: str, extra: str = "hf", beside: str = "safetensors") -> None:
+    """Raise an error that names the extra where torch, or what is needed `beside` it, is missing."""
+    if any(find_spec(name) is None for name in ("torch", beside)):
+        raise MissingExtra(what, extra)
 
 
 def choose_device(name: str, who: str) -> torch.device:

@@ -12,16 +12,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput
 from ..inference.joining import default_join, options_of, shown_task
-from ..inference.torch_device import choose_device
+from ..inference.torch_device import choose_device, require_torch
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import atomic, write_text
@@ -247,12 +246,6 @@ def read(
         message = f"cannot be read as a model of word_vectors: {error}"
         raise BadInput(" ".join(message.split()), where=str(folder), fix=fix) from error
     return vocabulary, shape, network.to(device)
-
-
-def require_torch(what: str) -> None:
-    """Raise an error that names the extra where torch or safetensors is missing."""
-    if any(find_spec(name) is None for name in ("torch", "safetensors")):
-        raise MissingExtra(what, "hf")
 
 
 def _of_one_length(texts: Sequence[Sequence[int]], rows: int) -> Iterator[Numbers]:

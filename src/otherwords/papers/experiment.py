@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .._version import __version__
 from ..errors import BadInput, OtherwordsError, WorkerLost, decode, shorten
@@ -25,8 +25,9 @@ from ..registry import plugin_files
 from ..running.engines import InProcess
 from ..running.pool import Engine
 from ..running.study import to_toml
-from ..storage.files import lock_folder, refuse_link, write_json, write_text
+from ..storage.files import lock_folder, read_json, refuse_link, write_json, write_text
 from ..storage.specs import nearest
+from ..training.recipe import how_to_write
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
@@ -36,20 +37,6 @@ _BEGUN = "begun.txt"
 _CONTENT, _MADE = "content", "made"
 #: What Pydantic adds to the place of a value that may be of several types.
 _KIND = re.compile(r"float|int|str|bool|dict\[.*\]|list\[.*\]|[A-Z]\w*Part")
-#: How to write a value, by what is wrong with it.
-_FORMS = {
-    "list_type": "write a list: [...]",
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "write a table: {{name = ...}}"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "give a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "give a number"),
-    "string_type": 'give a text: "..."',
-    "bool_type": "give true or false",
-    "bool_parsing": "give true or false",
-    "greater_than": "give more than {gt}",
-    "greater_than_equal": "give {ge} or more",
-    "less_than": "give less than {lt}",
-    "less_than_equal": "give {le} or less",
-}
 #: What an experiment may have in its folder.
 _OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "results", ".lock"}
 
@@ -59,7 +46,7 @@ class ExperimentSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    seed: int = 1
+    seed: int = Field(1, strict=True)
     plugins: list[str] = []
 
     @field_validator("plugins", mode="before")
@@ -107,6 +94,11 @@ def read_settings(
         return kind(**{**values, **overrides})
     except ValidationError as error:
         raise _translated(error, kind, where) from error
+    except BadInput as error:  # of a validator, which does not know where its value stands
+        name = error.field.removeprefix("--")
+        if name in overrides:
+            raise
+        raise BadInput(error.message, where=where, field=name, fix=error.fix) from None
 
 
 def write_template(path: Path, text: str) -> None:
@@ -141,8 +133,7 @@ def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> Ba
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         return BadInput("is missing", where=where, field=field, fix=f"write {names[-1]} = ...")
-    fix = _FORMS.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
-    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=fix)
+    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=how_to_write(first))
 
 
 def _names_beside(kind: type[BaseModel], path: Sequence[str]) -> list[str]:
@@ -260,12 +251,8 @@ def _shown(value: Any) -> str:
 
 def read_cell(job: CellJob) -> dict[str, Any] | None:
     """What a finished cell says of itself; None of one that is to be done, or done again because it is another's."""
-    path = Path(job.folder) / CELL
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and found.get("key") == job.key else None
+    found = read_json(Path(job.folder) / CELL)
+    return found if found.get("key") == job.key else None
 
 
 def begin_cell(job: CellJob) -> Path:
@@ -302,7 +289,7 @@ def _give_up(job: CellJob, reason: str) -> Any:
 
 def prepare_engine(engine: Engine, folder: Path, named: Sequence[tuple[str, str]]) -> None:
     """Let an engine that has to, such as Ray, find out whether workers see the folder and can make what is named."""
-    engine.prepare(str(folder.absolute()), [], plugin_files(), list(named))
+    engine.prepare(str(folder.absolute()), [], plugin_files(), list(named), own=True)
 
 
 def plugins_for(engine: Engine, settings: ExperimentSettings) -> tuple[str, ...]:

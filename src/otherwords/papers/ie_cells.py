@@ -25,7 +25,7 @@ from ..progress import Progress, reporting_to
 from ..registry import load_plugins, trainers
 from ..report.plot import Curve, Panel, line_chart
 from ..significance.ie_test import Matched, decide, ie_test
-from ..storage.files import atomic, seed_for
+from ..storage.files import atomic, read_json, seed_for
 from ..storage.run_folder import is_whole, read_part
 from ..training.data import TrainingData, TrainingRow
 from ..training.making import fit
@@ -140,14 +140,12 @@ def search_options(job: TrainingCell, data: TrainingData, folder: Path, mapper: 
 
 def searched_spec(folder: Path) -> str:
     """The trainer with the options that a finished search chose."""
-    path = folder / CELL
-    return str(json.loads(path.read_text(encoding="utf-8"))["spec"]) if path.is_file() else ""
+    return str(read_json(folder / CELL).get("spec", ""))
 
 
 def trial_seconds(folder: Path) -> float | None:
     """How long the first trial of a search took, if it is done."""
-    path = folder / "trial-001" / "trial.json"
-    return float(json.loads(path.read_text(encoding="utf-8"))["seconds"]) if path.is_file() else None
+    return read_json(folder / "trial-001" / "trial.json").get("seconds")
 
 
 def answer_suite(job: TrainingCell, folder: Path) -> None:

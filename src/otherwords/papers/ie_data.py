@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ..datasets.intake import IN_FILE
 from ..datasets.source import Source, plain_records
 from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import is_unmarked, join_pieces
@@ -74,8 +75,8 @@ class IEData(BaseModel):
     train: DataPart
     test: DataPart
     valid: float | DataPart = 0.1
-    train_size: int = Field(0, ge=0)
-    test_size: int = Field(0, ge=0)
+    train_size: int = Field(0, ge=0, strict=True)
+    test_size: int = Field(0, ge=0, strict=True)
     generator: str = ""
     task: str | dict[str, Any] = ""
     columns: dict[str, str] = {}
@@ -89,7 +90,8 @@ class IEData(BaseModel):
 
     def source(self, part: DataPart, names: Sequence[str] = ()) -> Source:
         """What a part is read from."""
-        return Source(list(names) or part.data, self.task, self.columns, self.labels, skip_bad=True, gold="all")
+        named = list(names) or part.data
+        return Source(named, self.task, self.columns, self.labels, skip_bad=True, gold="all", options=IN_FILE)
 
     def signature(self) -> str:
         """A digest of the content of its files, and of how they are read."""
@@ -278,6 +280,8 @@ def read_judged(folder: Path, dataset: str, files: Mapping[str, str], task: Task
     for part in JUDGED:
         path = Path(files.get(part, sheet(folder, dataset, part)))
         if not path.is_file() or not _is_judged(path):
+            if part in files:
+                raise BadInput("has no verdict", where=str(path), fix="fill in its column verdict, or do not name it")
             continue
         votes = read_ballots(path, "verdict").votes
         pairs = changed_pairs(folder / "data" / dataset, part, task)

@@ -6,15 +6,12 @@ checked before the first training, and a run that learnt nothing is marked, and 
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..errors import BadInput, setting
 from ..progress import Progress, reporting_to
@@ -27,17 +24,13 @@ from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
 from ..training.recipe import make_trainer
 from ..training.search import read_space
-from ..variants.resampling import refuse_no_share
 from .experiment import (
     CELL,
-    EXPERIMENT,
-    ExperimentSettings,
     finish_cell,
     opened,
     plugins_for,
     prepare_engine,
     read_cell,
-    read_settings,
     refuse_other,
     run_cells,
     write_settings,
@@ -60,6 +53,7 @@ from .ie_cells import (
     trial_seconds,
 )
 from .ie_data import IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
+from .ie_settings import IEModel, IESettings, read_ie_settings
 
 if TYPE_CHECKING:
     from .ie_results import IEResults
@@ -67,81 +61,12 @@ if TYPE_CHECKING:
 #: Settings that decide which cells there are, and what is made of them; and tables that may have more entries.
 _MAY_CHANGE = ("rho", "runs", "alpha", "replicates", "margin", "judge", "baseline", "verdicts")
 _GROW = ("datasets", "models")
-#: What --quick sets: few values, small samples, two runs.
-QUICK = {"rho": [0.0, 0.5, 1.0], "runs": 2}
-QUICK_SIZES = {"train_size": 2000, "test_size": 1000}
 #: The values of a scan, as in the paper's Figure 3.
 SCAN = tuple(step / 100 for step in range(101))
 QUICK_SCAN = tuple(step / 10 for step in range(11))
 #: Trainers that are cheap enough for a scan, the paper's baseline first.
 CHEAP = ("boosted", "bag_of_words", "ngrams")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-
-
-def template() -> str:
-    """The commented settings that `--init` writes; they work as they are, on the bundled problems."""
-    return (files(__package__) / "ie_test.toml").read_text(encoding="utf-8")
-
-
-class IEModel(BaseModel):
-    """A model of the experiment: its trainer, whose options may stand beside it, and a search for them.
-
-    `search` is the number of trials, once per data set, or with `search_inside` in every sample; `space` says where.
-    """
-
-    model_config = ConfigDict(extra="allow")
-
-    trainer: str
-    search: int = Field(0, ge=0, strict=True)
-    search_inside: bool = False
-    space: str = "ie-paper"
-
-    @property
-    def spec(self) -> str:
-        """The trainer with its options."""
-        return trainers.respell(self.trainer, **(self.model_extra or {}))
-
-
-class IESettings(ExperimentSettings):
-    """What to try: see the template that `--init` writes."""
-
-    datasets: dict[str, IEData] = Field(min_length=1)
-    models: dict[str, IEModel] = Field(min_length=1)
-    generator: str = "wordnet-ie"
-    rho: list[float] = Field([0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0], min_length=1)
-    runs: int = Field(5, ge=1, strict=True)
-    alpha: float = Field(0.05, gt=0, lt=1)
-    replicates: int = Field(1000, ge=1, strict=True)
-    margin: float = Field(0.01, gt=0, lt=1)
-    votes: int = Field(1, ge=1, strict=True)
-    judge: int = Field(400, ge=0, strict=True)
-    baseline: str = ""
-
-    @field_validator("rho", mode="before")
-    @classmethod
-    def _several(cls, value: Any) -> Any:
-        """One value is a list of one."""
-        several = [value] if isinstance(value, int | float) else value
-        for one in several if isinstance(several, list) else ():
-            if isinstance(one, int | float):
-                refuse_no_share(one)
-        return several
-
-    @field_validator("models", mode="before")
-    @classmethod
-    def _trainers(cls, value: Any) -> Any:
-        """A trainer alone is a model."""
-        named = value.items() if isinstance(value, Mapping) else ()
-        return {name: {"trainer": one} if isinstance(one, str) else one for name, one in named} or value
-
-    @field_validator("rho", mode="after")
-    @classmethod
-    def _shares(cls, value: list[float]) -> list[float]:
-        return sorted({round(one, 6) for one in value})  # 0.1 + 0.2 is 0.3, and has its folder
-
-    def generator_of(self, dataset: str) -> str:
-        """The transformation of a data set."""
-        return self.datasets[dataset].generator or self.generator
 
 
 @dataclass(frozen=True)
@@ -197,28 +122,6 @@ def run_ie_test(
         if scan:
             return experiment.scan()
         return experiment.estimate() if dry_run else experiment.run()
-
-
-def read_ie_settings(
-    source: str | Path | Mapping[str, Any] | None, folder: Path, quick: bool = False, **overrides: Any
-) -> IESettings:
-    """The settings of an experiment: of a file, a mapping, its folder, or the bundled ones."""
-    if source is None and (folder / EXPERIMENT).is_file():
-        source = folder
-    if source is None:
-        source = tomllib.loads(template())
-    settings = read_settings(IESettings, source, **{**(QUICK if quick else {}), **overrides})
-    return _smaller(settings) if quick else settings
-
-
-def _smaller(settings: IESettings) -> IESettings:
-    """The same with small samples and without searches."""
-    for data in settings.datasets.values():
-        for name, most in QUICK_SIZES.items():
-            setattr(data, name, min(getattr(data, name) or most, most))
-    for model in settings.models.values():
-        model.search = 0
-    return settings
 
 
 class _Experiment:
@@ -285,8 +188,13 @@ class _Experiment:
         for name, data in settings.datasets.items():
             place = self.folder / "data" / name
             phi, warn = settings.generator_of(name), not self.quick
-            self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
+            try:
+                self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
+            except BadInput as error:
+                where = error.where or f"datasets.{name}"
+                raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from error
             self._refuse_untestable(name)
+            self._judged(name)  # a wrong table of verdicts is an error before any training
         write_settings(self.folder, settings, content)
         self._draw_for_judges()
         prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
@@ -315,6 +223,9 @@ class _Experiment:
                 refuse_untrainable(trainers.make(job.trainer), sample(job)[0], job.seed_of("train 1"))
             except BadInput as error:
                 raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
+
+    def _judged(self, name: str) -> pl.DataFrame | None:
+        return read_judged(self.folder, name, self.settings.datasets[name].verdicts, self.data[name].task)
 
     def _draw_for_judges(self) -> None:
         for name in self.settings.datasets:
@@ -409,8 +320,7 @@ class _Experiment:
         from .ie_results import ResultSettings, results
 
         settings, data = self.settings, self.data
-        files = {name: one.verdicts for name, one in settings.datasets.items()}
-        judged = {name: read_judged(self.folder, name, files[name], one.task) for name, one in data.items()}
+        judged = {name: self._judged(name) for name in data}
         places = {name: self.folder / "data" / name for name in data}
         known = ResultSettings(
             alpha=settings.alpha,

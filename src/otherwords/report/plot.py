@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import NamedTuple
 
 from ..answers.groups import OneAnswer
@@ -193,6 +194,8 @@ def _join(parts: list[str]) -> str:
 
 #: A panel's width and height inside its axes, and the margins to its left, above and below.
 _WIDTH, _HEIGHT, _LEFT, _ABOVE, _BELOW = 250, 180, 74, 34, 46
+#: How high a line of a chart's title is, and how wide at most a letter is on average, of titles and of other text.
+_LINE, _BOLD, _PLAIN = 18, 8, 7
 #: From the edge of a panel to its first and last point; points of a curve above which signs would cover each other.
 _INSET, _MANY = 10, 30
 #: Colours that colour-blind readers tell apart (Okabe and Ito 2008), and for the black and white print: dashes, signs.
@@ -245,7 +248,8 @@ def line_chart(
     across = _ticks([point[0] for point in points])
     names = list(dict.fromkeys(curve.name for panel in shown for curve in panel.curves))
     columns = min(3, max(1, len(shown)))
-    legend, top = _chart_legend(names, columns * (_WIDTH + _LEFT))
+    width = max([columns * (_WIDTH + _LEFT), *(16 + _in_legend(name) for name in names)])
+    legend, top = _chart_legend(names, width)
     cell = _HEIGHT + _ABOVE + _BELOW
     parts = [legend]
     for number, panel in enumerate(shown):
@@ -254,13 +258,13 @@ def line_chart(
         parts.append(f'<g transform="{at}">{_axes(panel.title, across, scale, x, y)}')
         parts += [_drawn(curve, names.index(curve.name), len(names), across, scale) for curve in panel.curves]
         parts.append(f"{_across(limit, scale) if limit else ''}</g>\n")
-    width, height = columns * (_WIDTH + _LEFT) + 24, top + -(-len(shown) // columns) * cell + 4
-    return _document(title, _in_words(shown, x, y), width, height, "".join(parts))
+    height = top + -(-len(shown) // columns) * cell + 4
+    return _document(title, _in_words(shown, x, y), width + 24, height, "".join(parts))
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float]], x: str) -> str:
     """Draw shares as bars one below the other, each with its name and its per cent."""
-    left = 16 + round(7 * max((len(name) for name, _ in bars), default=0))
+    left = 16 + _PLAIN * max((len(name) for name, _ in bars), default=0)
     most = max((share for _, share in bars), default=0) or 1
     parts = []
     for row, (name, share) in enumerate(bars):
@@ -275,8 +279,12 @@ def bar_chart(title: str, bars: Sequence[tuple[str, float]], x: str) -> str:
 
 
 def _document(title: str, words: str, width: int, height: int, body: str) -> str:
-    shown = f'<text class="title" x="16" y="22">{_escaped(title)}</text>\n'
-    width = max(width, 32 + 8 * len(title))
+    """A picture with its title above, in as many lines as its width needs, and what it shows in words."""
+    lines = [f'<text class="title" x="16" y="{22 + _LINE * row}">{_escaped(line)}</text>\n'
+             for row, line in enumerate(wrap(title, (width - 32) // _BOLD))]  # fmt: skip
+    shown, below = "".join(lines), _LINE * max(0, len(lines) - 1)
+    if below:
+        body, height = f'<g transform="translate(0 {below})">{body}</g>', height + below
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">\n<title>{_escaped(title)}</title>\n<desc>{_escaped(words)}</desc>\n'
@@ -315,12 +323,17 @@ def _look(number: int) -> tuple[str, str, str]:
     )
 
 
+def _in_legend(name: str) -> int:
+    """How wide the entry of a curve is in the legend."""
+    return 56 + _PLAIN * len(name)
+
+
 def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
     """The names of the curves, in as many lines as they need, and how high these are."""
     parts, x, y = [], 16, 44
     for number, name in enumerate(names):
         colour, dashes, sign = _look(number)
-        needed = 56 + round(7 * len(name))
+        needed = _in_legend(name)
         if x > 16 and x + needed > width:
             x, y = 16, y + 20
         line = f'<path class="curve" d="M{x} {y}h28" stroke="{colour}" stroke-dasharray="{dashes}"/>'
@@ -332,7 +345,9 @@ def _chart_legend(names: Sequence[str], width: int) -> tuple[str, int]:
 
 def _axes(title: str, across: Sequence[float], scale: Sequence[float], x: str, y: str) -> str:
     """The frame of a panel; its origin is the upper left corner inside the axes."""
-    parts = [f'<text class="title" y="-12">{_escaped(title)}</text>']
+    most = _WIDTH // _BOLD
+    short = title if len(title) <= most else f"{title[: most - 1]}…"  # the next panel begins there
+    parts = [f'<text class="title" y="-12">{_escaped(short)}</text>']
     for tick in scale:
         at = _up(tick, scale)
         parts.append(f'<line class="grid" x2="{_WIDTH}" y1="{at}" y2="{at}"/>')

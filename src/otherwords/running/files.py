@@ -14,19 +14,31 @@ from ..errors import BadInput
 from ..models.answering import all_models
 from ..models.model import LabelMap
 from ..problem import Task
+from ..registry import generators as registered
 from ..significance.anytime import plan_asking, refuse_wrong_rule
 from ..storage import tables
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
-from ..variants.resampling import ResampledCounts, first_rewordings, refuse_emptied, refuse_no_share, replace_rows
+from ..variants.resampling import (
+    ResampledCounts,
+    first_rewordings,
+    refuse_emptied,
+    refuse_no_share,
+    refuse_variants,
+    replace_rows,
+    spelled,
+)
 from .driver import Driver
 from .engines import USUAL, checked, closing, make_engine
 from .exchange import clear_place
 from .pool import Engine
 from .readiness import files_read
 from .study import Study
+
+#: The stage of a temporary folder with the rewordings that rows may be replaced by.
+_REWORDINGS = "rewordings"
 
 
 @dataclass
@@ -94,22 +106,26 @@ def resample_files(
     """Write all problems, each replaced by its rewording with probability rho; for several rho, `out` has {rho} in it.
 
     The rewordings are made once for all rho, as `vary` makes them by default, so that `seed` is that of the draw alone.
+    A file of rewordings (`recorded`) that rewords none of the rows is refused.
     """
     outs = _outputs_by_rho(out, rho)
     study = _study(source, vary=list(using))
-    for path in (*outs.values(), save_table):
-        refuse_overwriting(path, *files_read(source.names, study))
-    _refuse_same(save_table=save_table, **{f"rho {one:g}": path for one, path in outs.items()})
+    for path in outs.values():
+        tables.refuse_unwritable(path, *files_read(source.names, study))
+    refuse_overwriting(save_table, *files_read(source.names, study))
+    _refuse_same(save_table=save_table, **{f"rho {spelled(one)}": path for one, path in outs.items()})
     counts = {}
     first = next(iter(outs.values()))
     with spooled(source, first, vary=list(using), shard=shard, engine=engine) as (driver, summary):
         folder, task = driver.folder, driver.task
         for part in folder.parts("problems"):
-            first_rewordings(part_ := read_part(part), part_.clear(), task)  # refuses rewordings among the problems
+            refuse_variants(read_part(part))
         generators = driver.survey()
         if save_table:
             _save_table(folder, Path(save_table))
         driver.vary(generators)
+        if not _find_rewordings(folder, task):
+            _refuse_strange_rows(using)
         for one, path in outs.items():
             total = [ResampledCounts()]
             summary.rows += tables.write(_replaced(folder, task, one, seed, total), path)
@@ -117,15 +133,32 @@ def resample_files(
     return summary, counts
 
 
+def _find_rewordings(folder: RunFolder, task: Task) -> int:
+    """Keep the first rewording of each row, shard by shard, for all rho; return how many rows have one."""
+    found = 0
+    for number, parts in enumerate(zip(folder.parts("problems"), folder.parts("variants"), strict=True)):
+        rows, variants = map(read_part, parts)
+        rewordings = first_rewordings(rows, variants, task)
+        refuse_emptied(rows, rewordings, task, "the rewordings")
+        folder.write(_REWORDINGS, number, "", rewordings)
+        found += rewordings.height
+    return found
+
+
+def _refuse_strange_rows(using: Sequence[str]) -> None:
+    """Refuse rewordings from a file that are of none of the rows: it is that of other data."""
+    for bound in map(registered.make, using):
+        if bound.plugin.name == "recorded":
+            message, fix = "rewords none of the rows", "give rewordings of these rows: their `of` names an id"
+            raise BadInput(message, where=bound.alias or bound.signature, fix=fix)
+
+
 def _replaced(
     folder: RunFolder, task: Task, rho: float, seed: int, total: list[ResampledCounts]
 ) -> Iterator[pl.DataFrame]:
     """The problems of all shards after a draw; the first of `total` counts what it did."""
-    for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
-        rows = read_part(problems)
-        rewordings = first_rewordings(rows, read_part(variants), task)
-        refuse_emptied(rows, rewordings, task, "the rewordings")
-        frame, counts = replace_rows(rows, rewordings, rho, seed, task)
+    for problems, rewordings in zip(folder.parts("problems"), folder.parts(_REWORDINGS), strict=True):
+        frame, counts = replace_rows(read_part(problems), read_part(rewordings), rho, seed, task)
         total[0] = total[0].plus(counts)
         yield frame
 
@@ -138,7 +171,7 @@ def _outputs_by_rho(out: str, rho: Sequence[float]) -> dict[float, str]:
     if len(values) > 1 and "{rho}" not in out:
         fix = "write {rho} where the number goes, as in -o train-{rho}.parquet"
         raise BadInput(f"is one file for {len(values)} values of rho", where=out, fix=fix)
-    return {one: out.replace("{rho}", f"{one:g}") for one in values}
+    return {one: out.replace("{rho}", spelled(one)) for one in values}
 
 
 def check_files(

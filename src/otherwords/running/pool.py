@@ -59,8 +59,12 @@ class Engine(ABC):
         files: Sequence[str] = (),
         plugins: Sequence[str] = (),
         named: Sequence[tuple[str, str]] = (),
+        own: bool = False,
     ) -> None:
-        """Called before any work, with what workers must see and load: refuse what cannot end well."""
+        """Called before any work, with what workers must see and load: refuse what cannot end well.
+
+        Where the folder is their `own`, workers write into it, and no shared place can stand for it.
+        """
 
     def close(self) -> None:  # noqa: B027
         """Called at the end of a run: let workers, if there are any, end."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, setting, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
 from ..storage.places import Place
 from .ray_workers import RayCluster, describe, quiet, where_from
 
@@ -217,12 +217,16 @@ def _is_head(address: str) -> bool:
 def refuse_unfit(
     cluster: RayCluster,
     shared: str,
+    fix: str,
     files: Sequence[str] = (),
     plugins: Sequence[str] = (),
     named: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Raise one error where a node has another version, cannot see a place or files, or cannot load plug-ins."""
-    if not (troubles := check_nodes(cluster, shared, files, plugins, named)):
+    """Raise one error where a node has another version, cannot see a place or files, or cannot load plug-ins.
+
+    `fix` says what to do where it is the place.
+    """
+    if not (troubles := check_nodes(cluster, shared, fix, files, plugins, named)):
         return
     more = f" (and {len(troubles) - 1} more like this)" if len(troubles) > 1 else ""
     raise BadInput(troubles[0].message + more, field="engine", fix=troubles[0].fix)
@@ -238,6 +242,7 @@ class Trouble(NamedTuple):
 def check_nodes(
     cluster: RayCluster,
     shared: str,
+    fix: str,
     files: Sequence[str] = (),
     plugins: Sequence[str] = (),
     named: Sequence[tuple[str, str]] = (),
@@ -253,8 +258,7 @@ def check_nodes(
         reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *files], plugins, named))
     finally:
         place.remove(token)
-    seen = {place.name: f"give a folder or URL that all nodes see, with {setting('--shared', 'shared')}"}
-    seen |= dict.fromkeys(files, "put it on all nodes, at the same path")
+    seen = {place.name: fix} | dict.fromkeys(files, "put it on all nodes, at the same path")
     loaded = [*(f"the plug-in {file}" for file in plugins), *(spec for _, spec in named)]
     return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, loaded)]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .._version import __version__
-from ..errors import BadInput, WorkerLost, caller_level
+from ..errors import BadInput, WorkerLost, caller_level, setting
 from ..storage.files import digest
 from .messages import Hello
 from .pool import News, Pool, Worker
@@ -52,16 +52,23 @@ class Ray(Pool):
         files: Sequence[str] = (),
         plugins: Sequence[str] = (),
         named: Sequence[tuple[str, str]] = (),
+        own: bool = False,
     ) -> None:
         """Connect, and refuse a cluster whose nodes cannot do the work.
 
-        They must have this version, see the run folder or the shared place, and the files that plug-ins read. They must
-        be able to load the files of plug-ins, and whatever is named: kinds and specs.
+        They must have this version, see the run folder (always where it is their `own`) or the shared place, and the
+        files that plug-ins read. They must be able to load the files of plug-ins, and whatever is named: kinds and
+        specs.
         """
         cluster = self._connected()
-        refuse_unfit(cluster, self._place or folder, files, plugins, named)
-        own = digest(platform.node(), str(Path(folder).resolve()))[:12]
-        self.shared = f"{self._absolute_place()}/{own}" if self._place else ""
+        if own:
+            place, fix = folder, f"give a folder that all nodes see, with {setting('-o', 'out')}"
+        else:
+            option = setting("--shared", "shared")
+            place, fix = self._place or folder, f"give a folder or URL that all nodes see, with {option}"
+        refuse_unfit(cluster, place, fix, files, plugins, named)
+        run = digest(platform.node(), str(Path(folder).resolve()))[:12]
+        self.shared = f"{self._absolute_place()}/{run}" if self._place else ""
         self._count_room(cluster)
 
     def _absolute_place(self) -> str:

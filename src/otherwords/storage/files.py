@@ -142,6 +142,15 @@ def write_text(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; a file that is damaged says nothing, like one that is not there."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write JSON in one fixed form (indented, as ordered by the caller), so that equal values are equal bytes."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

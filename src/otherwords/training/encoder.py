@@ -13,7 +13,7 @@ from ..inference.joining import Join, default_join, options_of, shown_task
 from ..inference.tokens import clean
 from ..registry import trainers
 from .data import TrainingData, TrainingRow
-from .objectives import require_torch
+from .objectives import NEEDED
 from .prepared import change_settings, is_prepared, prepare, train_prepared
 from .settings import TrainingSettings
 
@@ -56,9 +56,9 @@ class FineTuning:
     def refuse_unready(self) -> None:
         """Find the packages, the models and the device before minutes of reading data."""
         from ..inference.hf_folders import find
-        from ..inference.torch_device import choose_device
+        from ..inference.torch_device import choose_device, require_torch
 
-        require_torch()
+        require_torch(*NEEDED)
         for name in (self.start, *self.teachers):
             find(name)
         choose_device(self.device, self.start)

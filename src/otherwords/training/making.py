@@ -159,7 +159,7 @@ def train_recipe(
         _refuse_other_content(folder, trainer)
     else:
         _refuse_occupied(folder)
-        if not prepare_only:
+        if not (prepare_only or finished):
             refuse_unready(trainer)
     before = _is_finished(folder, trainer)
     try:

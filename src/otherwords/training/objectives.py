@@ -7,14 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput
 from ..inference.hf_folders import (
     CLASSIFIER,
     MASKED_LM,
@@ -28,12 +27,14 @@ from ..inference.hf_folders import (
 from ..inference.joining import JOIN_KEY, Join, default_join, options_of
 from ..inference.limits import positions
 from ..inference.tokens import Ints, Tokens, pad_rows, row_encoder, text_encoder
-from ..inference.torch_device import choose_device
+from ..inference.torch_device import choose_device, require_torch
 from ..problem import Task
 from ..storage.files import disk_errors
 from .heads import StartHead, begin_choice, begin_labels
 from .settings import TrainingSettings
 
+#: What a training is called where its packages are missing, their extra, and what it needs beside torch.
+NEEDED = ("training", "train", "transformers")
 #: The label number of a row without a label: only teachers label it.
 UNLABELLED = -1
 #: Of the tokens to predict: replaced by the mask, replaced by a random token, and the rest unchanged (Devlin et al.).
@@ -271,15 +272,9 @@ class StartModel:
             weights.chmod((folder / "config.json").stat().st_mode)
 
 
-def require_torch() -> None:
-    """Raise an error that names the extra where torch or transformers is missing."""
-    if any(find_spec(name) is None for name in ("torch", "transformers")):
-        raise MissingExtra("training", "train")
-
-
 def load_start_model(settings: TrainingSettings) -> StartModel:
     """Load the encoder that a training starts from, with a new head where it has none for the objective."""
-    require_torch()
+    require_torch(*NEEDED)
     folder = find(settings.start)
     tokenizer = load_fast_tokenizer(folder)
     if settings.objective == "masked-lm" and tokenizer.mask_token_id is None:

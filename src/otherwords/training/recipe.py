@@ -15,6 +15,20 @@ from ..storage.specs import nearest
 
 #: How to give an option that a trainer cannot do without.
 _REQUIRED = {"start": "name a Hugging Face model or a folder"}
+#: How to write a value, by what Pydantic says is wrong with it.
+_BY_FAULT = {
+    "list_type": "write a list: [...]",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "write a table: {{name = ...}}"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "give a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "give a number"),
+    "string_type": 'give a text: "..."',
+    "bool_type": "give true or false",
+    "bool_parsing": "give true or false",
+    "greater_than": "give more than {gt}",
+    "greater_than_equal": "give {ge} or more",
+    "less_than": "give less than {lt}",
+    "less_than_equal": "give {le} or less",
+}
 #: How to write a field, by its type.
 _FORMS = {
     "list": 'write a list: ["..."]',
@@ -160,5 +174,11 @@ def _bad_input(error: ValidationError, where: str) -> BadInput:
     if first["type"] in ("missing", "too_short") and field == "data":
         fix = 'write data = ["..."]' if where else "give --data, or a recipe"
         return BadInput("no data named", where=where, fix=fix)
-    fix = _FORMS.get(str(Recipe.model_fields[field].annotation).partition("[")[0], first["msg"])
+    fix = _FORMS.get(str(Recipe.model_fields[field].annotation).partition("[")[0]) or how_to_write(first)
     return BadInput(f"found {first['input']!r}", where=where, field=field, fix=fix)
+
+
+def how_to_write(error: Mapping[str, Any]) -> str:
+    """What to do about an error of Pydantic's."""
+    form = _BY_FAULT.get(error["type"])
+    return form.format(**error.get("ctx", {})) if form else str(error["msg"])

@@ -24,7 +24,7 @@ from ..models.trained import TRAINED, read_trained
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
-from ..storage.files import digest, refuse_overwriting, write_json, write_text
+from ..storage.files import digest, read_json, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
 from .making import (
     TrainingResult,
@@ -83,13 +83,15 @@ def search(
     refuse_untrainable(trainer, data, seed)
     if not data.valid:
         raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
-    refuse_unready(trainer)
+    if mapper is map:  # else the trials are done elsewhere, perhaps where there is a GPU
+        refuse_unready(trainer)
     content = digest(data.fields, data.train, data.valid)[:16]
     _refuse_other_search(place, {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)})
     _write_rows(place / _ROWS, data, content)
     files = _own_files(trainer)
+    there = place.absolute()  # a worker may have another current folder
     jobs = [
-        Trial(str(place / f"trial-{n:03}"), str(place / _ROWS), content, _spec(trainer, options), seed, files)
+        Trial(str(there / f"trial-{n:03}"), str(there / _ROWS), content, _spec(trainer, options), seed, files)
         for n, options in enumerate(drawn, 1)
     ]
     outcomes = []
@@ -108,7 +110,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     place = Path(trial.folder) / _TRIAL
     key = {"spec": trial.spec, "seed": trial.seed, "rows": trial.content}
     if place.is_file():
-        known = _read_json(place)
+        known = read_json(place)
         if {name: known.get(name) for name in key} == key:
             return known
         shutil.rmtree(trial.folder)
@@ -133,21 +135,23 @@ def train_best(
     budget: int = 10,
     space: str | Path | Mapping[str, Any] = IE_PAPER,
     mapper: Mapper = map,
+    ready: Callable[[Bound], None] = refuse_unready,
     **overrides: Any,
 ) -> TrainingResult:
     """Search for the options of a trainer on the data of a recipe, and keep the best model in `out`.
 
     `out/search` has the table of the trials. A search that was interrupted goes on, trial by trial. Where a larger one
-    finds better options, the model of the former best is replaced.
+    finds better options, the model of the former best is replaced. `mapper` does the trials, and `ready` finds out
+    whether it can, before any data is read.
     """
     read, bound = read_recipe(recipe, trainer, **overrides)
     _draws(bound, space, budget, read.seed)  # a wrong space is an error before any data is read
-    refuse_unready(bound)
     refuse_overwriting(out, recipe, *files_read(read))
     place = Path(out) / "search"
     _refuse_foreign(Path(out))
     if (Path(out) / TRAINED).is_file():
         refuse_other_data(Path(out), read, bound)
+    ready(bound)
     best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
     chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
     now, better = read_recipe(recipe, trainer, **{**overrides, **best})
@@ -331,25 +335,15 @@ def _write_trials(path: Path, drawn: Sequence[dict[str, Any]], outcomes: Sequenc
 
 
 def _is_of(path: Path, spec: str) -> bool:
-    return bool(_read_json(path).get("spec") == spec)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """What a file of a search says; a damaged one says nothing, and is written again."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return bool(read_json(path).get("spec") == spec)
 
 
 def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
     path, now = folder / _SEARCH, json.loads(json.dumps(header))
-    there = _read_json(path) or None if path.is_file() else None
-    if there is None:
-        write_json(path, now)
-    else:
+    if there := read_json(path):
         refuse_differing(folder, there, now, "search")
+    else:
+        write_json(path, now)
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -374,7 +368,7 @@ def _own_files(trainer: Bound) -> tuple[str, ...]:
 def _write_rows(path: Path, data: TrainingData, content: str) -> None:
     values: dict[str, Any] = {"content": content, "task": asdict(data.task), "fields": data.fields}
     values |= {"merged": data.merged, "train": data.train, "valid": data.valid}
-    if not path.is_file() or _read_json(path).get("content") != content:
+    if read_json(path).get("content") != content:
         write_text(path, json.dumps(values))
 
 

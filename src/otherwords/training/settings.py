@@ -77,13 +77,15 @@ class TrainingSettings:
         for name in ("warmup", "taught"):
             self._between(name, 0, 1)
         self._between("masked", 0.01, 0.9)
-        self._between("dropout", -1, 0.9)
+        if self.dropout != -1:
+            self._between("dropout", 0, 0.9)
         self._between("learning_rate", 1e-9, 1)
         self._between("weight_decay", 0, 1)
         self._between("adam_epsilon", 1e-16, 1)
         self._between("clip", 0)
         if self.batch % self.accumulate:
-            raise BadInput(f"{self.batch} is not a multiple of accumulate = {self.accumulate}", field="batch")
+            message = f"{self.batch} is not a multiple of accumulate = {self.accumulate}"
+            raise BadInput(message, field="batch", fix="give one that is, or other portions")
         if len(set(self.labels)) < 2 and self.objective == "nli":
             raise BadInput(f"found {list(self.labels)}", field="labels", fix="name at least two")
 

@@ -1,5 +1,6 @@
 """Training of classifiers on word vectors: `bow_mlp` (PaRTE, Appendix A.1) and `bilstm` (PaRTE A.2; InferSent)."""
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..inference.joining import default_join, options_of, shown_task
 from ..inference.tokens import clean
-from ..inference.torch_device import choose_device
+from ..inference.torch_device import choose_device, require_torch
 from ..models.model import probabilities
 from ..models.word_vectors import (
     EMPTY,
@@ -24,7 +25,6 @@ from ..models.word_vectors import (
     classify,
     encode,
     logits_of,
-    require_torch,
     write,
 )
 from ..progress import current
@@ -57,7 +57,17 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class WordVectors:
-    """What both classifiers on word vectors share: their options, and how they are trained."""
+    """What both classifiers on word vectors share: their options, and how they are trained.
+
+    `vectors` is a text file of GloVe or word2vec, whose vectors stay as they are unless `tune_vectors`; without one,
+    vectors of `size` numbers (300) are learnt. At most `vocabulary` words have one: those of the training data, the
+    most frequent first, then the first ones of the file; where vectors are learnt, a word must occur `min_count` times.
+    Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
+    between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
+    without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
+    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU one thread computes, and the same seed
+    gives the same bytes on any number of cores.
+    """
 
     answers_as: ClassVar[str] = "word_vectors"
     name: ClassVar[str] = ""
@@ -149,25 +159,24 @@ class WordVectors:
         return KnownWords(chosen, self.lower, self.max_length), known
 
 
+def _with_shared_options(kind: type[WordVectors]) -> type[WordVectors]:
+    """Let a classifier describe the options of both after its own."""
+    _, _, shared = (inspect.getdoc(WordVectors) or "").partition("\n\n")
+    kind.__doc__ = f"{inspect.getdoc(kind)}\n\n{shared}"
+    return kind
+
+
 @trainers("bow_mlp.v1", unsigned=("device",), extra="hf", example=f"bow_mlp({_TINY})")
+@_with_shared_options
 @dataclass(frozen=True)
 class BowMLP(WordVectors):
-    """Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.
-
-    `vectors` is a text file of GloVe or word2vec, whose vectors stay as they are unless `tune_vectors`; without one,
-    vectors of `size` numbers (300) are learnt. At most `vocabulary` words have one: those of the training data, the
-    most frequent first, then the first ones of the file; where vectors are learnt, a word must occur `min_count` times.
-    Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
-    between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
-    without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
-    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU one thread computes, and the same seed
-    gives the same bytes on any number of cores.
-    """
+    """Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch."""
 
     name: ClassVar[str] = "bow_mlp"
 
 
 @trainers("bilstm.v1", unsigned=("device",), extra="hf", example=f"bilstm({_TINY}, units=8, layers=1)")
+@_with_shared_options
 @dataclass(frozen=True)
 class BiLSTM(WordVectors):
     """A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.
@@ -175,15 +184,6 @@ class BiLSTM(WordVectors):
     There are `layers` of `units` in each direction, as in PaRTE. `pooling` makes a text of their states: max (as in its
     section 4, and InferSent), mean (Appendix A.2) or last (its code). ParaNLU's InferSent: layers=1, units=2048,
     hidden=512, optimizer=sgd, learning_rate=0.1, epochs=10, patience=1, batch=64.
-
-    `vectors` is a text file of GloVe or word2vec, whose vectors stay as they are unless `tune_vectors`; without one,
-    vectors of `size` numbers (300) are learnt. At most `vocabulary` words have one: those of the training data, the
-    most frequent first, then the first ones of the file; where vectors are learnt, a word must occur `min_count` times.
-    Of a text, `max_length` words are read, in lower case with `lower`. Layers have `hidden` outputs, with `dropout`
-    between them. Of `epochs` epochs of batches of `batch` rows, the best by validation is kept; after `patience` epochs
-    without a better one training ends (0: never). `optimizer` is adam or sgd, with `learning_rate`; gradients are
-    clipped to the norm `clip`. `device` is auto, cpu or cuda:N; on a CPU one thread computes, and the same seed
-    gives the same bytes on any number of cores.
     """
 
     name: ClassVar[str] = "bilstm"

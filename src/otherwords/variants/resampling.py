@@ -45,6 +45,15 @@ def refuse_no_share(rho: float) -> float:
     return float(rho)
 
 
+def spelled(rho: float) -> str:
+    """A value of rho with all its digits, as messages and names of files have it.
+
+    >>> spelled(0.4), spelled(1), spelled(0.1234567)
+    ('0.4', '1', '0.1234567')
+    """
+    return repr(float(rho)).removesuffix(".0")
+
+
 def draws(ids: Iterable[str], seed: int) -> npt.NDArray[np.float64]:
     """A number in [0, 1) for each id: the same for the same id and seed, wherever it stands.
 
@@ -62,7 +71,7 @@ def first_rewordings(rows: pl.DataFrame, variants: pl.DataFrame, task: Task) -> 
 
     A transformation gives one. Of a generator that makes several, the first stands for it.
     """
-    _refuse_variants(rows)
+    refuse_variants(rows)
     fields = list(task.fields)
     originals = rows.select(pl.col("id").alias("of"), *(pl.col(name).alias(f"\0{name}") for name in fields))
     there = variants.with_columns(pl.col("of").cast(pl.String)).join(
@@ -130,7 +139,8 @@ def refuse_emptied(rows: pl.DataFrame, rewordings: pl.DataFrame, task: Task, whe
             raise BadInput(message, where=where, field=name, fix="give nothing where there is no rewording")
 
 
-def _refuse_variants(rows: pl.DataFrame) -> None:
+def refuse_variants(rows: pl.DataFrame) -> None:
+    """Refuse rewordings among the rows that are to be reworded."""
     if rows["of"].null_count() < rows.height:
         name, of = rows.filter(pl.col("of").is_not_null()).select("id", "of").row(0)
         option = setting("--variants FILE", "variants=")
