@@ -74,7 +74,7 @@ def test_a_token_that_may_begin_several_labels_belongs_to_none():
 def test_replies_that_begin_all_labels_alike_are_refused():
     path_words = {"neutral": "neutral", "contradiction": "negation", "entailment": "entailment"}
     model = Replying(Completion("ne", top=({"ne": -0.1, "the": -3.0},)))
-    with pytest.raises(BadInput, match="'neutral' and 'negation' begin with the same token 'ne', .*; use words that"):
+    with pytest.raises(BadInput, match=r"'neutral' and 'negation' begin with the same token 'ne', .*; use words that"):
         ask(model, NLI, template=template_of(path_words))
 
 
@@ -96,7 +96,7 @@ def template_of(words, folder=[]):  # noqa: B006
 def test_words_that_begin_alike_are_refused_before_a_server_is_asked(words):
     model = Replying(Completion(""))
     given_words = dict(zip(NLI.labels, words, strict=True))
-    with pytest.raises(BadInput, match="template own: words: .* begin with the same token.* score, choices or text"):
+    with pytest.raises(BadInput, match=r"template own: words: .* begin with the same token.* score, choices or text"):
         prompted(model, NLI, template=template_of(given_words), readout="tokens")
     prompted(model, NLI, template=template_of(given_words), readout="text")
     assert not model.asked

@@ -307,7 +307,7 @@ def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:
     labels = {_key(word): label for label, word in words.items()}
     longest_first = sorted(words.values(), key=len, reverse=True)
     spelled = "|".join(r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", one)) for one in longest_first)
-    found = re.finditer(rf"(?<!\w)(?:{spelled})(?!\w)", text, re.I)
+    found = re.finditer(rf"(?<![^\W_])(?:{spelled})(?![^\W_])", text, re.I)
     return [(one.start(), one.end(), labels[_key(one[0])]) for one in found]
 
 
