@@ -81,7 +81,7 @@ def _price(name: str, values: Any, where: str) -> Price:
 class Spent:
     """What asking a model took: requests, those of them that repeated a failed one, tokens, and money if it is known.
 
-    `unknown` counts requests that failed on the way back: the server may have charged them, so they count at their most.
+    `unknown` counts requests that failed on the way back: the server may have charged them, they count at their most.
     """
 
     requests: int = 0
@@ -199,7 +199,7 @@ class Budget:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
 
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
-        """A request ended: with these tokens, or, where they are None, with nothing or (`charged`) nobody knows what."""
+        """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`."""
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0
         with self._lock:
             self._outstanding -= 1

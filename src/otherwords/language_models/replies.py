@@ -156,6 +156,4 @@ def unpacked(reply: bytes) -> Completion:
     """The reply that was packed."""
     values = json.loads(zlib.decompress(reply) if reply[:1] != b"{" else reply)
     top, more = tuple(values.get("top", ())), tuple(values.get("more", ()))
-    return Completion(
-        values["text"], values["finish"], top, values.get("score"), Usage(*values.get("usage", ())), more
-    )
+    return Completion(values["text"], values["finish"], top, values.get("score"), Usage(*values.get("usage", ())), more)

@@ -63,7 +63,7 @@ class Manner(NamedTuple):
 
 
 class Sender:
-    """Sends requests of one model. What it learns of the server (its pace, its name) stays from one call to the next."""
+    """Sends requests of one model. What it learns of the server, its pace and its name, stays for the next call."""
 
     def __init__(self, endpoint: Endpoint, can: Capabilities, concurrency: int, manner: Manner):
         self.endpoint, self.can, self.manner = endpoint, can, manner
@@ -278,5 +278,3 @@ def refuse_missing() -> None:
         import httpx2  # noqa: F401
     except ImportError:
         raise MissingExtra("api", "api") from None
-
-

@@ -18,6 +18,7 @@ from typing import Any
 from .. import progress
 from ..storage.files import digest
 from . import budget as budgets
+from .budget import Budget
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import body_of
 from .endpoint import Endpoint
@@ -106,14 +107,18 @@ class Served:
                 left -= len(numbers[key])
                 progress.advance_part(1 - left / len(requests))
 
-    def _open(self, budget: budgets.Budget, stack: ExitStack) -> Replies | None:
+    def _open(self, budget: Budget, stack: ExitStack) -> Replies | None:
         """The stored replies, if they are kept; a dry run makes no file."""
         if self._store is None or (budget.dry_run and not self._store.exists()):
             return None
         return stack.enter_context(Replies(self._store))
 
     def _sent(
-        self, numbers: dict[bytes, list[int]], requests: Sequence[Request], budget: budgets.Budget, store: Replies | None
+        self,
+        numbers: dict[bytes, list[int]],
+        requests: Sequence[Request],
+        budget: Budget,
+        store: Replies | None,
     ) -> Iterator[tuple[bytes, Completion]]:
         """Ask the server; replies come as it gives them. Those that must be alone are asked one by one, at the end."""
         asked = [Asked(key, requests[some[0]]) for key, some in numbers.items()]
@@ -123,7 +128,7 @@ class Served:
                 yield from self._in_thread(some, budget, store, alone)
 
     def _in_thread(
-        self, asked: Sequence[Asked], budget: budgets.Budget, store: Replies | None, alone: bool
+        self, asked: Sequence[Asked], budget: Budget, store: Replies | None, alone: bool
     ) -> Iterator[tuple[bytes, Completion]]:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
@@ -196,7 +201,7 @@ class _Sending:
 class _Rate:
     """Notes requests, tokens and money beside the progress, some times a second."""
 
-    def __init__(self, budget: budgets.Budget, identity: str):
+    def __init__(self, budget: Budget, identity: str):
         self._budget, self._spent = budget, budget.spent(identity)
         self._requests, self._tokens = self._spent.requests, self._spent.tokens
         self._begin = self._last = time.monotonic()
