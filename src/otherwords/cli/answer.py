@@ -22,6 +22,8 @@ def answer(
     until: opt.UntilRule = None,
     seed: opt.Seed = 1,
     confidence: opt.Confidence = 0.95,
+    repeats: opt.Repeats = 0,
+    repeat_way: opt.RepeatWays = [],  # noqa: B006
     engine: opt.EngineName = "in-process",
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
@@ -39,6 +41,9 @@ def answer(
 
     With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
     answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
+
+    With --repeats, the same is asked again, and the answers are columns `again:<way>:<number>`: `score` then says how
+    much of the flips is noise.
     """
     from ..datasets.suite import open_source
     from ..running.engines import make_engine
@@ -59,6 +64,8 @@ def answer(
             until=until,
             seed=seed,
             confidence=confidence,
+            repeats=repeats,
+            repeat_ways=repeat_way,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
     if not quiet:

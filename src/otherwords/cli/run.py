@@ -59,6 +59,8 @@ def run(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
+    repeats: opt.StudyRepeats = None,
+    repeat_way: opt.RepeatWays = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: opt.StudyBatchSize = None,
     cache: opt.CachePath = "",
@@ -103,6 +105,7 @@ def run(
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
+        "repeats": repeats, "repeat_ways": repeat_way,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size, "shard": shard, "require": require, "engine": engine,
         "workers": workers or None, "gpus": opt.gpu_numbers(gpus), "gpu_share": gpu_share, "shared": shared,

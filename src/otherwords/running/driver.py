@@ -3,6 +3,7 @@
 import shutil
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -20,7 +21,8 @@ from ..frames import with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
-from ..problem import Score
+from ..models.repeating import is_noisy, refuse_wrong_repeats, repeats_of
+from ..problem import Repeat, Score
 from ..progress import current
 from ..registry import KINDS, is_local, metrics, plugin_files
 from ..scoring.requirements import missing_metrics, needs_anytime
@@ -79,6 +81,7 @@ class Driver:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
         refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
+        refuse_wrong_repeats(study.repeats, study.repeat_ways)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
         refuse_wrong_models(study.models, study.label_map)
 
@@ -202,6 +205,8 @@ class Driver:
         stopped = {"stopped": {one.name: one.stopped for one in models}} if plan else {}
         invariant, answered = ({one.name: getattr(one, what) for one in models} for what in ("invariant", "answered"))
         self.folder.note(batch_invariant=invariant, answered=answered, **stopped)
+        repeated = {one.name: dict(one.again) for one in models if one.again}
+        self.folder.note(repeated=repeated, noise_unknown=[one.name for one in models if one.noise_unknown])
         if any(one.accepted for one in models):
             self.folder.note(self_judged={one.name: one.accepted for one in models})
 
@@ -215,7 +220,9 @@ class Driver:
     def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: asking.Shelf) -> Iterator["_Asked"]:
         """Ask some models, and say how each of them answered."""
         if plan:
-            part, ended = asking.answer_until(self.folder, self._load(specs[0]), plan, cache, self.study.batch_size)
+            model = self._load(specs[0])
+            settings = (self.study.batch_size, self._repeats(model))
+            part, ended = asking.answer_until(self.folder, model, plan, cache, *settings)
             parts, stopped = [[part]], str(ended) if ended.known else ""
         else:
             parts, stopped = self._run_models(specs, str(cache.path), shelf), ""
@@ -225,7 +232,8 @@ class Driver:
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
             about = (model.signature, model.model.labels, model.model.batch_invariant)
-            yield _Asked(model.name, *about, stage, counts, accepted, stopped)
+            again = Counter(one.way for one in self._repeats(model))
+            yield _Asked(model.name, *about, stage, counts, accepted, stopped, again, is_noisy(model) and not again)
             del model  # before the next is loaded
 
     def score(self) -> Results[Score]:
@@ -307,7 +315,8 @@ class Driver:
         """
         jobs = [list(self._jobs("answers", [spec], cache)) for spec in specs]
         engines = [self._engine_for("answers", [spec]) for spec in specs]
-        current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
+        times = sum(1 + len(self._repeats(self._load(spec))) for spec in specs)
+        current().start("answers", times * self.folder.manifest["counts"]["asked"])
         if all(type(one) is InProcess for one in engines):
             made = asking.answer_shards([job for some in zip(*jobs, strict=True) for job in some], shelf)
             parts = [made[place :: len(specs)] for place in range(len(specs))]
@@ -353,7 +362,8 @@ class Driver:
         study, folder = self.study, str(self.folder.path.absolute())
         label_map = self._label_map(using[0]) if stage == "answers" else ()
         about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, self.plugins, self.fresh)
-        return (stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"]))
+        again = (study.repeats, tuple(study.repeat_ways))
+        return (stages.ShardJob(folder, number, *about, *again) for number in range(self.intake["shards"]))
 
     @property
     def plugins(self) -> tuple[str, ...]:
@@ -378,7 +388,10 @@ class Driver:
             warnings.warn(message, stacklevel=caller_level())
             return InProcess()
         if stage == "answers":
-            model = self._load(using[0]).model
+            answerer = self._load(using[0])
+            if self._repeats(answerer):
+                return InProcess()  # workers are asked each text once
+            model = answerer.model
             alone = model.uses_all_cores and self.engine.shares_cores
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
         given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
@@ -393,6 +406,9 @@ class Driver:
         if spec in self._known:
             return self._known[spec]
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
+
+    def _repeats(self, model: Answerer) -> list[Repeat]:
+        return repeats_of(model, self.study.repeats, self.study.repeat_ways)
 
     def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:
         return tuple(sorted(label_map_of(self.study.label_map, split_name(spec)[0]).items()))
@@ -422,6 +438,8 @@ class _Asked(NamedTuple):
     answered: dict[str, int | bool]
     accepted: Counts
     stopped: str
+    again: Mapping[str, int]
+    noise_unknown: bool
 
 
 def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:

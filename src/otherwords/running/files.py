@@ -166,12 +166,15 @@ def answer_files(
     until: str | None = None,
     seed: int = 1,
     confidence: float = 0.95,
+    repeats: int = 0,
+    repeat_ways: Sequence[str] = (),
     shard: int = 0,
     engine: Engine | str = USUAL,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 
-    With `until`, each model is asked cluster by cluster until that rule is answered (see `otherwords.answer`).
+    With `until`, each model is asked cluster by cluster until that rule is answered; `repeats` asks the same again, in
+    `repeat_ways` (see `otherwords.answer`).
     """
     if until is not None:
         refuse_wrong_rule(until, confidence)
@@ -180,6 +183,8 @@ def answer_files(
         "canary": canary,
         "cache": cache,
         "batch_size": batch_size,
+        "repeats": repeats,
+        "repeat_ways": list(repeat_ways),
     }
     settings |= {"models": all_models(models), "plugins": list(plugins), "shard": shard, "engine": engine}
     with spooled(source, out, **settings) as (driver, summary):

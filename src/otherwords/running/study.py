@@ -35,7 +35,7 @@ from .pool import Engine
 STUDY = "study.toml"
 #: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
 _HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", *BY_WHOM})
-_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require")
+_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require", "repeat_ways")
 
 
 class Study(BaseModel):
@@ -56,6 +56,8 @@ class Study(BaseModel):
     check: list[str] = ["surface"]
     models: list[str] = Field(min_length=1)
     label_map: dict[str, str | dict[str, str]] = {}
+    repeats: int = Field(0, ge=0, description="how often the same is asked again, to measure noise")
+    repeat_ways: list[str] = Field([], description="in which ways; none for a model's first")
     canary: bool = True
     batch_size: int = Field(0, ge=0)
     cache: str | Literal[False] | None = Field("", description='path, "" for the shared one, false for none')
