@@ -24,6 +24,7 @@ from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
 from .frames import by_bucket, kept, originals_of
+from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
@@ -185,6 +186,9 @@ def answer(
     confidence: float = 0.95,
     repeats: int = 0,
     repeat_ways: str | Sequence[str] = (),
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
@@ -198,6 +202,8 @@ def answer(
     then gives the metric its anytime interval.
     `repeats` asks the same again, so many times in each of the `repeat_ways` (by default the model's first): the
     answers are columns `again:<way>:<number>`, from which `score` measures the noise.
+    A language model on a server is sent `max_requests` at most, and none that may cost more than is left of `max_cost`,
+    by the table of `prices`; what it answered until then is in the cache.
 
     >>> rows = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}]
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
@@ -210,7 +216,7 @@ def answer(
     opened = open_suite(suite, task)
     language.forget()
     plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
-    with open_cache(cache) as store:
+    with spending(make_budget(max_requests, max_cost, prices)), open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
         if canary:

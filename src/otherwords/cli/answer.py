@@ -2,7 +2,7 @@
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, print_summary
+from .display import bars, print_planned, print_summary
 
 
 def answer(
@@ -31,6 +31,10 @@ def answer(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Ask models.
@@ -66,7 +70,13 @@ def answer(
             confidence=confidence,
             repeats=repeats,
             repeat_ways=repeat_way,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
+            dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if not quiet:
+    if done.planned is not None:
+        print_planned(done.planned)
+    elif not quiet:
         print_summary(done, out)

@@ -107,6 +107,21 @@ Plugins = Annotated[
     list[str],
     typer.Option("--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated."),
 ]
+MaxRequests = Annotated[
+    int | None,
+    typer.Option("--max-requests", metavar="N", min=0, help="Stop before more requests are sent to servers."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", min=0, help="Stop before requests may cost more, by --prices."),
+]
+PriceTable = Annotated[
+    str, typer.Option("--prices", metavar="FILE", help="A TOML file: what a million tokens of each model cost.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Count the requests to servers, their tokens and costs; send and write nothing."),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
 NoCanary = Annotated[
     bool,

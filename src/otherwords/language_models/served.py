@@ -6,6 +6,7 @@ The event loop is in a thread of its own, because the caller may have one alread
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
+from ..errors import ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
 from .budget import Budget
@@ -133,15 +135,19 @@ class Served:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
         sending = _Sending(lambda: self._sender.send(iter(asked), budget, keep, alone=alone))
-        thread = threading.Thread(target=sending.run, args=(done.put,), name="language-model", daemon=True)
+        context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
+        thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
         thread.start()
-        pace = _Rate(budget, self.identity)
+        rate, count = _Rate(budget, self.identity), 0
         try:
             while (item := done.get()) is not None:
+                if isinstance(item, ServerFailed):
+                    raise type(item)(f"{item}; {count:,} of {len(asked):,} requests were answered") from item
                 if isinstance(item, BaseException):
                     raise item
+                count += len(item)
                 yield from item.items()
-                pace.note()
+                rate.note()
         finally:
             sending.stop()
             thread.join()
@@ -216,3 +222,4 @@ class _Rate:
         text = f"{requests / seconds:,.0f} requests/s, {tokens / seconds:,.0f} tokens/s"
         cost = "" if self._spent.cost is None else f", {self._budget.cost:,.4f} {self._budget.prices.currency}".rstrip()
         progress.current().note(text + cost)
+        self._budget.save_sometimes()

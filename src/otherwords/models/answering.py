@@ -204,10 +204,9 @@ class Asker:
     """
 
     def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0, repeats: Sequence[Repeat] = ()):
-        task = _task_key(model.task)
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
-        self._number = writer.cache.model(model.signature, task)
-        self._key = bytes.fromhex(digest(model.signature, task))
+        self._number = writer.cache.model(model.signature, _task_key(model.task))
+        self._key = _model_key(model)
         self._recent = writer.recent[self._number]
         if keep := model.model.keep_replies:
             keep(writer.cache.path, model.loaded if model.fresh else 0.0)
@@ -317,6 +316,19 @@ class Asker:
         ]
 
 
+def open_batches(model: Answerer, texts: Texts, cache: Cache | None, seen: set[bytes]) -> Iterator[Batch]:
+    """The batches that a model would be asked: texts that neither the cache has, nor an earlier call, by their keys."""
+    keys = keys_of(_model_key(model), texts.columns)
+    unknown = {key: row for row, key in enumerate(keys) if key not in seen}
+    seen.update(unknown)
+    if cache and not model.fresh:
+        known = list(unknown)
+        for row in cache.find(known).rows.tolist():
+            del unknown[known[row]]
+    for _, rows in texts.by_length(unknown, model.model.batch_size):
+        yield Batch(model.task, texts.take(rows, model.task), model.repeat)
+
+
 def ask(
     columns: Mapping[str, Sequence[str] | pl.Series],
     model: Answerer,
@@ -417,6 +429,11 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
 
 def _input_name(name: str) -> str:
     return f"input_{name}" if name.startswith(("p:", AGAIN)) or name in (TRUNCATED, LABEL_MASS) else name
+
+
+def _model_key(model: Answerer) -> bytes:
+    """What all keys of a model's answers are made with."""
+    return bytes.fromhex(digest(model.signature, _task_key(model.task)))
 
 
 def _task_key(task: Task) -> str:
