@@ -27,11 +27,20 @@ from .frames import LABEL_MASS, by_bucket, kept, originals_of
 from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
-from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unread, warn_unused_labels
+from .models.answering import (
+    TRUNCATED,
+    answer_table,
+    ask,
+    run_canary,
+    warn_truncated,
+    warn_unread,
+    warn_unused_labels,
+    with_templates,
+)
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
-from .models.python_callable import AnyModel
+from .models.python_callable import AnyModel, as_spec
 from .models.repeating import refuse_wrong_repeats, repeats_of, warn_not_repeated
 from .problem import UNREADABLE, Repeat, Score, Task, get_task
 from .progress import current
@@ -179,6 +188,7 @@ def answer(
     *,
     cache: Cache | str | Path | Literal[False] | None = "",
     label_map: Mapping[str, str] | None = None,
+    template: str = "",
     canary: bool = True,
     batch_size: int = 0,
     until: str | None = None,
@@ -194,7 +204,8 @@ def answer(
 
     `suite` is a table or a name, as in `vary`; `model` the name of a model, a function from a Batch to labels or
     probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows
-    have no `pred`, and the reason in a column `rejected`.
+    have no `pred`, and the reason in a column `rejected`. A language model is asked by a `template`, a name or a .toml
+    file; what it says and cannot be read is `unreadable`.
     `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
     `until` stops asking when a question is answered: "flip_rate within 0.01", when its anytime interval at this
     `confidence` is at most 0.01 to each side of its middle; "flip_rate<=0.1", when it lies on one side of the bound.
@@ -217,7 +228,8 @@ def answer(
     language.forget()
     plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
     with spending(make_budget(max_requests, max_cost, prices)), open_cache(cache) as store:
-        loaded = load_model(model, opened.task, label_map)
+        [chosen] = with_templates([as_spec(model)], [template] if template else [])
+        loaded = load_model(chosen, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
         if canary:
             run_canary(loaded, store)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, WrongAnswer, caller_level
+from ..errors import BadInput, WrongAnswer, caller_level, setting
 from ..frames import LABEL_MASS
 from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
@@ -26,6 +26,7 @@ from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .predictions import Ints, Predictions
 from .python_callable import AnyModel, as_spec
+from .templates import template_name
 from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
@@ -73,6 +74,32 @@ def _matching(spec: str) -> list[str]:
     alias, options = found["alias"] or "", found["options"] or ""
     names = [f"{alias[:-1]}-{Path(path).name}=" if alias else "" for path in paths]
     return [f"{name}{found['kind']}:{path}{options}" for name, path in zip(names, paths, strict=True)]
+
+
+def with_templates(specs: Sequence[str], templates: Sequence[str]) -> list[str]:
+    """The specs, with a model for each template, called `model@template`, where a model takes one and names none."""
+    if not templates:
+        return list(specs)
+    takers = [models.takes(split_name(spec)[1], "template") for spec in specs]
+    if specs and not any(takers):
+        kinds = " or ".join(plugin.name for plugin in models if "template" in plugin.options())
+        message = f"{', '.join(split_name(spec)[0] for spec in specs)} takes no template, or has one"
+        raise BadInput(message, field=setting("--template", "templates"), fix=f"use a language model: {kinds}")
+    names = {template: template_name(template) for template in dict.fromkeys(templates)}
+    if len({*names.values()}) < len(names):
+        fix = "give each a name of its own: name = ... in the file"
+        raise BadInput("two templates have the same name", field=setting("--template", "templates"), fix=fix)
+    return [
+        one
+        for spec, takes in zip(specs, takers, strict=True)
+        for one in ([_with_template(spec, *pair) for pair in names.items()] if takes else [spec])
+    ]
+
+
+def _with_template(spec: str, template: str, called: str) -> str:
+    name, plain = split_name(spec)
+    base = name if name != plain else plain.partition("(")[0]
+    return f"{base}@{called}={models.respell(plain, template=template)}"
 
 
 def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
