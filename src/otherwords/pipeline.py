@@ -16,6 +16,7 @@ import polars as pl
 from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_run, model_names, open_tables, stack
 from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
+from .answers.groups import pool_templates as pooled
 from .answers.reading import answered, separate_rejects
 from .answers.roles import split_roles
 from .answers.suspicions import Suspicions, warn_suspicious
@@ -321,6 +322,7 @@ def score(
     rejected: str | Path | None = None,
     average: str = "",
     sizes: Mapping[str, float] | None = None,
+    pool_templates: bool = False,
     out: str | Path | None = None,
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
@@ -340,6 +342,8 @@ def score(
     `anytime` adds the ends of an interval that holds however often somebody looks while answers come in; so does a
     gate on them (`flip_rate.anytime_high<=0.1`). As a number, it is the most that a cluster may ever weigh, such as how
     many variants a problem may have; otherwise that is what the heaviest so far weighs.
+    The templates of a language model are models of their own, unless `pool_templates` makes them one: a problem then
+    counts once for each, in one cluster.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -361,9 +365,11 @@ def score(
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
     names, needed = Names(columns or {}, labels or {}, known), _needed([*(using or USUAL), *more], by, require)
-    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes)
+    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes or pool_templates)
     opened = _open_run(sources[0], needed, known) if plain else None
     table, location, *found = opened or _open(sources, names, rejected)
+    if pool_templates:
+        table = pooled(table, location.table)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     rows, where = (table, location) if opened else _collapsed(table, location, needed, known)
     scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)
