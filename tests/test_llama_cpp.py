@@ -30,7 +30,8 @@ def test_the_server_ends_when_all_who_asked_it_were_killed(smollm2: Path, tmp_pa
         subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as one,
         subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as other,
     ):
-        assert one.stdout and other.stdout
+        assert one.stdout
+        assert other.stdout
         url = one.stdout.readline()
         assert url == other.stdout.readline() != b""
         one.send_signal(signal.SIGKILL)
