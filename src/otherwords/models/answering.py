@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level
-from ..problem import Batch, Task, label_key
+from ..problem import UNREADABLE, Batch, Task, label_key
 from ..registry import models
 from ..storage.files import digest
 from ..storage.specs import split_name
@@ -30,6 +30,8 @@ Progress = Callable[[int], None]
 _PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
+#: The column that says what all labels together had of a language model's probability.
+LABEL_MASS = "label_mass"
 
 
 def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh: bool = False) -> Answerer:
@@ -231,18 +233,17 @@ class Asker:
             unknown = {key: row for key, row in unknown.items() if row not in known}
             batches = self._batches(texts, unknown)
         progress(sum(int(texts.counts[rows].sum()) for rows, _ in parts))
-        stored = []
+        stored: list[bytes] = []
         for one in batches:
             answers = self.model(one.batch)
             parts.append((one.rows, answers))
             if self.model.is_storable():
-                self._writer.add(self._number, one.keys, answers)
-                stored.append(one)
+                stored += self._store(one.keys, answers)
             progress(int(texts.counts[one.rows].sum()))
         whole = Predictions.merge(len(texts.counts), parts)
         if stored:
-            if len(stored) < len(batches):
-                unknown = {key: row for one in stored for key, row in zip(one.keys, one.rows.tolist(), strict=True)}
+            if len(stored) < len(unknown):
+                unknown = {key: unknown[key] for key in stored}
             self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
 
@@ -253,21 +254,29 @@ class Asker:
         says which rows have an answer: nobody may have been able to give one.
         """
         texts = questions.texts
-        parts, asked = self._known(questions), dict[bytes, int]()
+        parts, asked, kept = self._known(questions), dict[bytes, int](), 0
         for keys, answers, storable in replies:
             some = {key: questions.unknown[key] for key in keys}
             parts.append((np.fromiter(some.values(), np.int64, len(some)), answers))
             asked |= some
             if storable:
-                self._writer.add(self._number, keys, answers)
+                kept += len(self._store(keys, answers))
         whole = Predictions.merge(len(texts.counts), parts)
         there = np.zeros(len(whole), np.bool_)
         for rows, _ in parts:
             there[rows] = True
         if replies:
-            not_stored = not all(one.storable for one in replies)
-            self._recent.append((self._writer.added + not_stored, asked, whole))
+            self._recent.append((self._writer.added + (kept < len(asked)), asked, whole))
         return whole.take(texts.places), there[texts.places]
+
+    def _store(self, keys: list[bytes], answers: Predictions) -> list[bytes]:
+        """Store a batch, without what is transient, and return the keys of what was stored."""
+        if answers.transient is not None and answers.transient.any():
+            kept = np.flatnonzero(~answers.transient)
+            keys, answers = [keys[row] for row in kept.tolist()], answers.take(kept)
+        if keys:
+            self._writer.add(self._number, keys, answers)
+        return keys
 
     def _known(self, questions: Questions) -> list[tuple[Ints, Predictions]]:
         """What the cache had, and what was asked since then."""
@@ -330,13 +339,19 @@ def answer_table(
 def _answer_columns(model: Answerer, answers: Predictions) -> pl.DataFrame:
     """The answers alone, as columns."""
     labels, has_p = model.task.labels, answers.has_p
-    if has_p.any() and not has_p.all():
-        found = f"{model.name} returned probabilities for {has_p.sum()} of {len(answers)} problems, labels for the rest"
+    mass = answers.mass if answers.mass is not None else np.full(len(answers), np.nan)
+    unexplained = ~has_p & np.isnan(mass) & (answers.pred < len(labels))
+    if has_p.any() and unexplained.any():
+        count = len(answers) - unexplained.sum()
+        found = f"{model.name} returned probabilities for {count} of {len(answers)} problems, labels for the rest"
         raise WrongAnswer(f"{found}; return probabilities for all, or labels for all")
-    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pl.Series(answers.pred))})
+    names = pl.Series("pred", [*labels, UNREADABLE], dtype=pl.String)
+    given = pl.DataFrame({"pred": names.gather(pl.Series(answers.pred))})
     if answers.p is not None and has_p.any():
         p = np.ascontiguousarray(answers.p.T)
-        given = given.with_columns(pl.Series(f"p:{label}", p[i]) for i, label in enumerate(labels))
+        given = given.with_columns(pl.Series(f"p:{label}", p[i]).fill_nan(None) for i, label in enumerate(labels))
+    if not np.isnan(mass).all():
+        given = given.with_columns(pl.Series(LABEL_MASS, mass).fill_nan(None))
     cut = answers.cut if answers.cut is not None else np.zeros(0, np.int8)
     return given.with_columns(pl.Series(TRUNCATED, cut > 0)) if (cut > 0).any() else given
 
@@ -357,7 +372,7 @@ def run_canary(model: Answerer, cache: Cache) -> None:
     batch = canary_batch(model.task)
     if len(batch):
         answers = ask(batch.columns, model, cache)
-        refuse_permuted(model, [model.task.labels[answer.pred] for answer in answers])
+        refuse_permuted(model, [(*model.task.labels, UNREADABLE)[answer.pred] for answer in answers])
 
 
 def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]]) -> None:
@@ -373,7 +388,7 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
 
 
 def _input_name(name: str) -> str:
-    return f"input_{name}" if name.startswith("p:") or name == TRUNCATED else name
+    return f"input_{name}" if name.startswith("p:") or name in (TRUNCATED, LABEL_MASS) else name
 
 
 def _task_key(task: Task) -> str:

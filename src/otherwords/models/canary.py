@@ -82,7 +82,7 @@ def assess_canary(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str
     best, renaming = plain, {label: label for label in labels}
     for order in itertools.permutations(labels):
         names = dict(zip(labels, order, strict=True))
-        right = sum(names[p] == g for p, g in zip(pred, gold, strict=True))
+        right = sum(names.get(p) == g for p, g in zip(pred, gold, strict=True))
         if right > best:
             best, renaming = right, names
     return plain, best, renaming
