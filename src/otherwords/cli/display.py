@@ -58,6 +58,7 @@ def bars(quiet: bool) -> Iterator[None]:
         Rate(),
         progress.TimeElapsedColumn(),
         progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     shown = progress.Progress(*layout, console=console(stderr=True))
 
@@ -67,11 +68,14 @@ def bars(quiet: bool) -> Iterator[None]:
 
         def start(self, stage: str, total: int | None = None) -> None:
             shown.start()  # not before: what fails at once leaves no empty line
-            self.task, self.count = shown.add_task(stage, total=total), 0
+            self.task, self.count = shown.add_task(stage, total=total, note=""), 0
 
         def advance(self, count: int) -> None:
             self.count += count
             shown.advance(self.task, count)
+
+        def note(self, text: str) -> None:
+            shown.update(self.task, note=text)
 
         def done(self) -> None:
             shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))

@@ -15,6 +15,7 @@ import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level
 from ..problem import UNREADABLE, Batch, Task, label_key
+from ..progress import advancing
 from ..registry import models
 from ..storage.files import digest
 from ..storage.specs import split_name
@@ -195,6 +196,8 @@ class Asker:
         self._number = writer.cache.model(model.signature, task)
         self._key = bytes.fromhex(digest(model.signature, task))
         self._recent = writer.recent[self._number]
+        if keep := model.model.keep_replies:
+            keep(writer.cache.path, model.loaded if model.fresh else 0.0)
 
     def look_up(self, texts: Texts, *, batched: bool = True) -> Questions:
         """Find what is stored, and prepare the batches of what is not, unless somebody else is asked."""
@@ -235,11 +238,11 @@ class Asker:
         progress(sum(int(texts.counts[rows].sum()) for rows, _ in parts))
         stored: list[bytes] = []
         for one in batches:
-            answers = self.model(one.batch)
-            parts.append((one.rows, answers))
-            if self.model.is_storable():
-                stored += self._store(one.keys, answers)
-            progress(int(texts.counts[one.rows].sum()))
+            with advancing(int(texts.counts[one.rows].sum()), progress):
+                answers = self.model(one.batch)
+                parts.append((one.rows, answers))
+                if self.model.is_storable():
+                    stored += self._store(one.keys, answers)
         whole = Predictions.merge(len(texts.counts), parts)
         if stored:
             if len(stored) < len(unknown):
