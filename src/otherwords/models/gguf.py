@@ -30,7 +30,7 @@ def gguf(
     context: int = 0,
     threads: int = 0,
     cache_prompt: bool = False,
-    task: Task = get_task("nli"),  # noqa: B008 (frozen)
+    task: Task | None = None,
 ) -> Model:
     """Ask a language model in a GGUF file, by a template, on this machine and without a server.
 
@@ -42,7 +42,7 @@ def gguf(
     model = GgufFile(path, context=context, threads=threads, cache_prompt=cache_prompt)
     asked = prompted(
         model,
-        task,
+        task or get_task("nli"),
         template=template,
         readout=readout,
         shots=shots,
