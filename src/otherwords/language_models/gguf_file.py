@@ -54,7 +54,9 @@ class GgufFile:
         (described,) = self._get("/v1/models")["data"]
         self._meta, self._props = described["meta"], self._get("/props")
         if context > (most := int(self._meta["n_ctx_train"])):
-            raise BadInput(f"the model reads {most} tokens", where=self.where, field="context", fix=f"give up to {most}")
+            raise BadInput(
+                f"the model reads {most} tokens", where=self.where, field="context", fix=f"give up to {most}"
+            )
         self._form = Endpoint(path.name, f"{self._server.listening_address}/v1")
 
     @cached_property
@@ -144,7 +146,7 @@ class GgufFile:
 
     def _ask(self, request: Request, **more: Any) -> Any:
         """What llama.cpp replies to a request, as its server would."""
-        path, body = body_of(self._form, request, self.capabilities)
+        _, body = body_of(self._form, request, self.capabilities)
         body = {**_ALL_TOKENS, "cache_prompt": self.cache_prompt, **body, **more}
         ask = self._server.handle_chat_completions if request.messages else self._server.handle_completions
         reply = ask(body)

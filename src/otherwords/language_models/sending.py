@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, MissingExtra, OtherwordsError, ServerFailed
@@ -24,6 +24,10 @@ from .refusals import BUSY, is_same_model, judge
 TRIES, FIRST_TRIES = 15, 3
 #: Failures in a row, and seconds without a reply, after which a server is given up.
 FAILURES, PATIENCE = 10, 120.0
+#: Why a reply without log-probabilities is an error where they were asked for.
+NO_LOGPROBS = "gives no log-probabilities"
+#: Why a reply is none; another try rarely helps.
+UNREADABLE_REPLY = "sent a reply that cannot be read"
 #: Bytes that a reply may have at most.
 _LARGEST = 64_000_000
 
@@ -78,14 +82,9 @@ class Sender:
         The first request ever is sent by itself: what is wrong with the server shows there. So is each that must be
         `alone`. What stops the sending is raised when the requests in flight have ended.
         """
-        import httpx2
-
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
-        transport = httpx2.AsyncHTTPTransport(retries=0, limits=limits)
-        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
-        async with httpx2.AsyncClient(timeout=timeout, transport=transport, follow_redirects=False) as client:
+        async with self._client() as client:
             run = _Run(client, budget, _Keeper(keep))
             if not self.names:
                 await self._work(run, asked, most=1)
@@ -99,6 +98,30 @@ class Sender:
                 run.keeper.flush()
         if self._error:
             raise self._error
+
+    async def try_once(self, requests: Sequence[Request], budget: Budget) -> list[Try]:
+        """Try requests once, all at the same time. What the server refuses or does not understand is a result, too."""
+
+        async def one_of(request: Request) -> Try:
+            try:
+                held = await self._reserve(budget, request, retry=False)
+                return await self._paced(run, request, held) if held else Try()
+            except BadInput as error:
+                return Try(error=error)
+
+        self.pace.begin()
+        self._error = None
+        async with self._client() as client:
+            run = _Run(client, budget, _Keeper(lambda replies: None))
+            return list(await asyncio.gather(*map(one_of, requests)))
+
+    def _client(self) -> Any:
+        import httpx2
+
+        limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
+        transport = httpx2.AsyncHTTPTransport(retries=0, limits=limits)
+        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
+        return httpx2.AsyncClient(timeout=timeout, transport=transport, follow_redirects=False)
 
     async def _work(self, run: _Run, asked: Iterator[Asked], most: int | None = None) -> None:
         """Take requests and get their replies, until there are none left, or something stopped the sending."""
@@ -202,12 +225,12 @@ class Sender:
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
         except (ValueError, RecursionError, Malformed):
-            return Try(reason="sent a reply that cannot be read", charged=True)
+            return Try(reason=UNREADABLE_REPLY, charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
             fix = "use another readout: choices, or text"
-            return Try(error=BadInput("gives no log-probabilities", where=f"api:{self.endpoint.model}", fix=fix))
+            return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix))
         return Try(reply, rest=rest_until_reset(headers, reply.usage.prompt + reply.usage.completion or 1))
 
     def _wrong_name(self, name: Any) -> str:
@@ -278,5 +301,3 @@ def refuse_missing() -> None:
         import httpx2  # noqa: F401
     except ImportError:
         raise MissingExtra("api", "api") from None
-
-

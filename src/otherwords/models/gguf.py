@@ -1,4 +1,4 @@
-"""Language models in GGUF files, as llama.cpp reads them: asked by templates like those on servers, without a server."""
+"""Language models in GGUF files: asked by templates like those on servers, without a server."""
 
 from dataclasses import replace
 from pathlib import Path
