@@ -24,6 +24,7 @@ from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
 from .frames import by_bucket, kept, originals_of
+from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
@@ -31,7 +32,8 @@ from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .models.python_callable import AnyModel
-from .problem import Score, Task, get_task
+from .models.repeating import refuse_wrong_repeats, repeats_of, warn_not_repeated
+from .problem import Repeat, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
@@ -182,6 +184,11 @@ def answer(
     until: str | None = None,
     seed: int = 1,
     confidence: float = 0.95,
+    repeats: int = 0,
+    repeat_ways: str | Sequence[str] = (),
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
@@ -193,6 +200,10 @@ def answer(
     `confidence` is at most 0.01 to each side of its middle; "flip_rate<=0.1", when it lies on one side of the bound.
     Clusters are asked in random order, by `seed` and content. The columns `until` and `asked` say so, and `score`
     then gives the metric its anytime interval.
+    `repeats` asks the same again, so many times in each of the `repeat_ways` (by default the model's first): the
+    answers are columns `again:<way>:<number>`, from which `score` measures the noise.
+    A language model on a server is sent `max_requests` at most, and none that may cost more than is left of `max_cost`,
+    by the table of `prices`; what it answered until then is in the cache.
 
     >>> rows = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}]
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
@@ -200,34 +211,42 @@ def answer(
     """
     if until is not None:
         refuse_wrong_rule(until, confidence)
+    ways = [repeat_ways] if isinstance(repeat_ways, str) else list(repeat_ways)
+    refuse_wrong_repeats(repeats, ways)
     opened = open_suite(suite, task)
     language.forget()
     plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
-    with open_cache(cache) as store:
+    with spending(make_budget(max_requests, max_cost, prices)), open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
         if canary:
             run_canary(loaded, store)
+        again = repeats_of(loaded, repeats, ways)
+        warn_not_repeated([loaded.name] if repeats and not again else [])
         rows = opened.table()
-        current().start("answers", rows.height)
-        table = (
-            answers_until(loaded, plan, store, batch_size)[0] if plan else answers_of(loaded, rows, store, batch_size)
-        )
+        current().start("answers", rows.height * (1 + len(again)))
+        if plan:
+            table, _ = answers_until(loaded, plan, store, batch_size, again)
+        else:
+            table = answers_of(loaded, rows, store, batch_size, again)
         current().done()
     warn_about_answers(loaded, [table.lazy()])
     return table
 
 
-def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: int = 0) -> pl.DataFrame:
-    """The answers of a loaded model to rows that were checked before."""
+def answers_of(
+    model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: int = 0, repeats: Sequence[Repeat] = ()
+) -> pl.DataFrame:
+    """The answers of a loaded model to rows that were checked before; also to those that are asked again."""
     left = kept(suite.lazy()).collect()
     judged, accepted = with_own_verdicts(left, model, store, batch_size)
     asked = judged.filter(accepted)
-    current().advance(judged.height - asked.height)
+    current().advance((judged.height - asked.height) * (1 + len(repeats)))
     columns = {name: asked[name] for name in model.task.fields}
     warn_if_foreign_to(model, columns.values())
     answers = ask(columns, model, store, batch_size, current().advance, model.tally)
-    return answer_table(judged, model, answers, accepted)
+    again = {one.column: ask(columns, model.repeated(one), store, batch_size, current().advance) for one in repeats}
+    return answer_table(judged, model, answers, accepted, again)
 
 
 def warn_if_foreign_to(model: Answerer, columns: Iterable[Iterable[str | None]]) -> None:
@@ -236,9 +255,11 @@ def warn_if_foreign_to(model: Answerer, columns: Iterable[Iterable[str | None]])
         warn_if_foreign(models.get(plain), chain.from_iterable(columns))
 
 
-def answers_until(model: Answerer, plan: Plan, store: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Stopped]:
+def answers_until(
+    model: Answerer, plan: Plan, store: Cache, batch_size: int = 0, repeats: Sequence[Repeat] = ()
+) -> tuple[pl.DataFrame, Stopped]:
     """The answers of a loaded model, cluster by cluster, until the plan's rule is answered; how that ended."""
-    table, stopped = ask_until(plan, lambda rows: answers_of(model, rows, store, batch_size))
+    table, stopped = ask_until(plan, lambda rows: answers_of(model, rows, store, batch_size, repeats))
     if not stopped.known:
         warnings.warn(f"{model.name}: {stopped}", stacklevel=caller_level())
     return table, stopped

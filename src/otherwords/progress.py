@@ -92,7 +92,7 @@ def advance_part(share: float) -> None:
 
 @contextmanager
 def advancing(count: int, advance: Callable[[int], None]) -> Iterator[None]:
-    """A block that does so many rows: `advance` is called with parts of them as it goes, and with the rest at its end."""
+    """A block that does so many rows: `advance` gets parts of them as it goes, and the rest at its end."""
     done = 0
 
     def report(share: float) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from ..errors import BadInput, caller_level
 from ..frames import free_columns
-from ..problem import TASKS, label_key
+from ..problem import AGAIN, TASKS, label_key
 from ..storage import tables
 from ..storage.in_memory import texts_by_text
 from ..storage.run_folder import RunFolder
@@ -81,8 +81,8 @@ class Names:
         object.__setattr__(self, "labels", texts_by_text(self.labels, "labels"))
         common, own = self._common_and_own()
         mapped = [name for one in (common, *own.values()) for name in one]
-        if unknown := [name for name in mapped if name not in COLUMNS and not name.startswith("p:")]:
-            fix = f"an answers table has {', '.join(COLUMNS)} and p:LABEL"
+        if unknown := [name for name in mapped if name not in COLUMNS and not name.startswith(("p:", AGAIN))]:
+            fix = f"an answers table has {', '.join(COLUMNS)}, p:LABEL and again:WAY:NUMBER"
             raise BadInput(f"cannot map {', '.join(map(repr, unknown))}", where="--field", fix=fix)
         known = {label_key(label) for label in self.known}
         if unknown := [label for label in self.labels.values() if known and label_key(label) not in known]:
@@ -339,7 +339,7 @@ def align(
     _warn_left_out(keyed, cut, about)
     for other in cut[1:]:
         _check_same(cut[0], other)
-    answered = [one.select(label_texts(one["gold"]), label_texts(one["pred"]), "^p:.*$") for one in cut]
+    answered = [one.select(label_texts(one["gold"]), label_texts(one["pred"]), f"^p:.*|{AGAIN}.*$") for one in cut]
     names = tuple(labels) or label_names(pl.concat(answered, how="diagonal_relaxed"))
     return [read(one.drop(_BUCKET, _VARIANT), names, where) for one in _with_shared_clusters(cut)]
 

@@ -10,7 +10,8 @@ import polars as pl
 from ..datasets.intake import suggest_layout
 from ..errors import BadInput, shorten
 from ..frames import REJECTED
-from ..problem import TOLERANCE, label_key
+from ..problem import AGAIN, TOLERANCE, label_key
+from .repeats import check_repeats
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
 from .table import (
     ORIGINAL,
@@ -47,7 +48,8 @@ ALL_OR_NONE = "give all of them a label or none, or leave those without out with
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE) -> Answers:
     """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
-    Needed: bucket, variant (empty for the original), pred; optional: gold, cluster and `p:<label>` columns. All answers
+    Needed: bucket, variant (empty for the original), pred; optional: gold, cluster, and columns `p:<label>` and
+    `again:<way>:<number>`. All answers
     have a gold label, or none has; all buckets have an original, or none has.
     """
     frame, where = answered(frame, where)
@@ -60,6 +62,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
+    check_repeats(frame, names, where)
     gold, pred = _gold_codes(frame, names, where), label_codes(frame["pred"], names, where)
     heads = originals if len(originals) else np.unique(bucket, return_index=True)[1]  # one row of every bucket
     if not _are_contrasts(frame, where):
@@ -105,7 +108,7 @@ def check_columns(frame: pl.DataFrame, where: Location, name: str = "") -> None:
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
     known = ("bucket", "variant", "gold", "pred", "model", "cluster")
     for name in frame.columns:
-        if (name in known or name.startswith("p:")) and frame[name].dtype.is_nested():
+        if (name in known or name.startswith(("p:", AGAIN))) and frame[name].dtype.is_nested():
             fix = "give one name or number per answer"
             raise BadInput(
                 f"found {shorten(frame[name].head(1).to_list()[0])}", where=where.row(0), field=name, fix=fix
@@ -137,8 +140,9 @@ def _similar_columns(missing: Sequence[str], columns: Sequence[str]) -> dict[str
 def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
     """The labels of the `p:<label>` columns and all others that occur, sorted: the order of columns says nothing."""
     stated = {name.removeprefix("p:") for name in frame.columns if name.startswith("p:")}
-    gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    return tuple(sorted(stated | gold | pred))
+    again = [name for name in frame.columns if name.startswith(AGAIN)]
+    given = [label_texts(frame[column].unique().drop_nulls()) for column in ("gold", "pred", *again)]
+    return tuple(sorted({*stated, *(label for some in given for label in some if label.strip())}))
 
 
 def clusters_of(answers: Answers) -> Array:

@@ -15,7 +15,7 @@ import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
 from ..frames import MISSING
-from ..problem import label_key
+from ..problem import AGAIN, label_key
 
 Array = npt.NDArray[Any]
 #: Significant digits that single precision holds; 0.7 is 0.69999999 in it.
@@ -335,6 +335,7 @@ def label_spellings(
     written = [
         *stated,
         *(text for column in ("gold", "pred") for text in sorted(_distinct(frames, column), key=str.swapcase)),
+        *sorted({text for name in _repeated(frames) for text in _distinct(frames, name)}, key=str.swapcase),
     ]
     names: dict[str, str] = {}
     for label in (*labels, *meaning.values(), *written):
@@ -349,9 +350,14 @@ def _distinct(frames: Sequence[pl.DataFrame], column: str) -> set[str]:
     return {text for values in given for text in label_texts(values)}
 
 
+def _repeated(frames: Sequence[pl.DataFrame]) -> list[str]:
+    """The columns of answers to what was asked again."""
+    return list(dict.fromkeys(name for frame in frames for name in frame.columns if name.startswith(AGAIN)))
+
+
 def respelled(frame: pl.DataFrame, spellings: Mapping[str, str], where: Location) -> pl.DataFrame:
-    """A table with its labels spelled so, in `gold`, `pred` and the names of `p:` columns; unchanged if they are."""
-    for column in ("gold", "pred"):
+    """A table with its labels spelled so, wherever they stand, also in the names of columns; unchanged if they are."""
+    for column in ("gold", "pred", *_repeated([frame])):
         changed = {text: spellings[text] for text in _distinct([frame], column) if spellings[text] != text}
         if changed:
             frame = frame.with_columns(label_texts(frame[column]).replace(changed).alias(column))

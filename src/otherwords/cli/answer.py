@@ -2,7 +2,7 @@
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, print_summary
+from .display import bars, print_planned, print_summary
 
 
 def answer(
@@ -22,6 +22,8 @@ def answer(
     until: opt.UntilRule = None,
     seed: opt.Seed = 1,
     confidence: opt.Confidence = 0.95,
+    repeats: opt.Repeats = 0,
+    repeat_way: opt.RepeatWays = [],  # noqa: B006
     engine: opt.EngineName = "in-process",
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
@@ -29,6 +31,10 @@ def answer(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Ask models.
@@ -39,6 +45,9 @@ def answer(
 
     With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
     answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
+
+    With --repeats, the same is asked again, and the answers are columns `again:<way>:<number>`: `score` then says how
+    much of the flips is noise.
     """
     from ..datasets.suite import open_source
     from ..running.engines import make_engine
@@ -59,7 +68,15 @@ def answer(
             until=until,
             seed=seed,
             confidence=confidence,
+            repeats=repeats,
+            repeat_ways=repeat_way,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
+            dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if not quiet:
+    if done.planned is not None:
+        print_planned(done.planned)
+    elif not quiet:
         print_summary(done, out)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,8 @@ MILLION = 1_000_000
 CHARACTERS = 4
 #: Tokens that a server may add to each message, and to each request: roles, marks of beginnings and ends.
 _PER_MESSAGE, _PER_REQUEST = 16, 64
+#: Seconds between two times that the ledger is saved.
+_SAVE = 5.0
 _FIX = 'write ["MODEL"] and below it input = 2.5 and output = 10.0, for a million tokens'
 
 
@@ -81,7 +84,7 @@ def _price(name: str, values: Any, where: str) -> Price:
 class Spent:
     """What asking a model took: requests, those of them that repeated a failed one, tokens, and money if it is known.
 
-    `unknown` counts requests that failed on the way back: the server may have charged them, so they count at their most.
+    `unknown` counts requests that failed on the way back: the server may have charged them, they count at their most.
     """
 
     requests: int = 0
@@ -151,6 +154,18 @@ class Budget:
         self._requests, self._cost, self._reserved = 0, 0.0, 0.0
         self._outstanding = 0
         self._lock = threading.Lock()
+        self._save: Callable[[], None] | None = None
+        self._saved = time.monotonic()
+
+    def saving(self, save: Callable[[], None]) -> None:
+        """Let the ledger be saved now and then, while requests are sent: `save` is called in the caller's thread."""
+        self._save = save
+
+    def save_sometimes(self) -> None:
+        """Save the ledger if that was not done for a while: a killed process shall not forget what it spent."""
+        if self._save and time.monotonic() - self._saved > _SAVE:
+            self._saved = time.monotonic()
+            self._save()
 
     def price(self, model: str) -> Price | None:
         """The price of a model; with a limit of costs it must be known."""
@@ -199,7 +214,7 @@ class Budget:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
 
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
-        """A request ended: with these tokens, or, where they are None, with nothing or (`charged`) nobody knows what."""
+        """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`."""
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0
         with self._lock:
             self._outstanding -= 1
@@ -237,6 +252,19 @@ def added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     numbers = {name for name in (*one, *other) if name not in ("currency", *(() if same else ("cost",)))}
     total = {**one, **other}
     return total | {name: round(one.get(name, 0) + other.get(name, 0), 9) for name in numbers}
+
+
+def make_budget(
+    max_requests: int | None = None, max_cost: float | None = None, prices: str | Path = "", *, dry_run: bool = False
+) -> Budget:
+    """The budget that settings describe. A limit of costs needs prices."""
+    for name, value in (("max_requests", max_requests), ("max_cost", max_cost)):
+        if value is not None and not value >= 0:
+            raise BadInput(f"found {value}", field=setting(f"--{name.replace('_', '-')}", name), fix="give 0 or more")
+    if max_cost is not None and not prices:
+        fix = f"give them: {setting('--prices FILE', 'prices=FILE')}"
+        raise BadInput("costs are not known without prices", field=setting("--max-cost", "max_cost"), fix=fix)
+    return Budget(max_requests, max_cost, read_prices(prices) if prices else None, dry_run=dry_run)
 
 
 _current: ContextVar[Budget | None] = ContextVar("budget", default=None)

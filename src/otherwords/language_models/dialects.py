@@ -175,10 +175,11 @@ def _top(given: Any) -> tuple[list[str], tuple[Mapping[str, float], ...]]:
         return [], ()
     if given.get("content") is not None:  # of chats; llama.cpp has it everywhere
         places = given["content"]
-        tokens = [str(one["token"]) for one in places]
-        return tokens, tuple(_merged((t["token"], t["logprob"]) for t in one.get("top_logprobs") or ()) for one in places)
-    tops = given.get("top_logprobs") or ()
-    return [str(one) for one in given.get("tokens") or ()], tuple(_merged((one or {}).items()) for one in tops)
+        tops = (one.get("top_logprobs") or () for one in places)
+        likeliest = tuple(_merged((token["token"], token["logprob"]) for token in top) for top in tops)
+        return [str(one["token"]) for one in places], likeliest
+    dicts = given.get("top_logprobs") or ()
+    return [str(one) for one in given.get("tokens") or ()], tuple(_merged((one or {}).items()) for one in dicts)
 
 
 def _merged(pairs: Any) -> dict[str, float]:
@@ -226,9 +227,8 @@ def _usage(given: Any) -> Usage:
     if not isinstance(given, Mapping):
         return Usage()
     prompt, completion = given.get("prompt_tokens_details") or {}, given.get("completion_tokens_details") or {}
-    counts = (given.get("prompt_tokens"), prompt.get("cached_tokens"))
-    counts += (given.get("completion_tokens"), completion.get("reasoning_tokens"))
-    return Usage(*(int(one or 0) for one in counts))
+    read, written = (given.get("prompt_tokens"), prompt.get("cached_tokens")), given.get("completion_tokens")
+    return Usage(*(int(one or 0) for one in (*read, written, completion.get("reasoning_tokens"))))
 
 
 def _from_anthropic(body: Mapping[str, Any]) -> Completion:

@@ -83,7 +83,9 @@ def judge(
 def _wrong_key(endpoint: Endpoint, status: int, shown: str) -> BadInput:
     found = "is not accepted" if endpoint.key else "is not set, and the server wants a key"
     fix = f"set {endpoint.key_env} to a valid key, or name another variable: key_env=..."
-    return BadInput(f"the key in {endpoint.key_env} {found} ({status}: {shown})", where=f"api:{endpoint.model}", fix=fix)
+    return BadInput(
+        f"the key in {endpoint.key_env} {found} ({status}: {shown})", where=f"api:{endpoint.model}", fix=fix
+    )
 
 
 def is_same_model(asked: str, named: str) -> bool:

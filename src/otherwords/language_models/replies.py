@@ -130,10 +130,10 @@ class Replies:
             return [dict(zip(names, row, strict=True)) for row in self._db.execute(query)]
 
     def prune(self, *, model: str = "", older_than_days: float | None = None) -> int:
-        """Delete the replies of models whose identity contains `model`, and older than so many days; count them."""
+        """Delete the replies of models whose signature contains `model`, and older than so many days; count them."""
         before = time.time() + 1 if older_than_days is None else time.time() - older_than_days * 86_400
         query = """delete from replies where at < ?
-                   and model in (select id from models where instr(identity, ?) > 0 or ? = '')"""
+                   and model in (select id from models where instr('api.v1()#' || identity, ?) > 0 or ? = '')"""
         with self._named_errors():
             deleted = self._db.execute(query, (before, model, model)).rowcount
             self._db.execute("delete from models where id not in (select model from replies)")
@@ -156,6 +156,4 @@ def unpacked(reply: bytes) -> Completion:
     """The reply that was packed."""
     values = json.loads(zlib.decompress(reply) if reply[:1] != b"{" else reply)
     top, more = tuple(values.get("top", ())), tuple(values.get("more", ()))
-    return Completion(
-        values["text"], values["finish"], top, values.get("score"), Usage(*values.get("usage", ())), more
-    )
+    return Completion(values["text"], values["finish"], top, values.get("score"), Usage(*values.get("usage", ())), more)

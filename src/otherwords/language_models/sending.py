@@ -67,7 +67,7 @@ class Manner(NamedTuple):
 
 
 class Sender:
-    """Sends requests of one model. What it learns of the server (its pace, its name) stays from one call to the next."""
+    """Sends requests of one model. What it learns of the server, its pace and its name, stays for the next call."""
 
     def __init__(self, endpoint: Endpoint, can: Capabilities, concurrency: int, manner: Manner):
         self.endpoint, self.can, self.manner = endpoint, can, manner

@@ -6,6 +6,7 @@ The event loop is in a thread of its own, because the caller may have one alread
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 import time
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
+from ..errors import ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
+from .budget import Budget
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import body_of
 from .endpoint import Endpoint
@@ -106,14 +109,18 @@ class Served:
                 left -= len(numbers[key])
                 progress.advance_part(1 - left / len(requests))
 
-    def _open(self, budget: budgets.Budget, stack: ExitStack) -> Replies | None:
+    def _open(self, budget: Budget, stack: ExitStack) -> Replies | None:
         """The stored replies, if they are kept; a dry run makes no file."""
         if self._store is None or (budget.dry_run and not self._store.exists()):
             return None
         return stack.enter_context(Replies(self._store))
 
     def _sent(
-        self, numbers: dict[bytes, list[int]], requests: Sequence[Request], budget: budgets.Budget, store: Replies | None
+        self,
+        numbers: dict[bytes, list[int]],
+        requests: Sequence[Request],
+        budget: Budget,
+        store: Replies | None,
     ) -> Iterator[tuple[bytes, Completion]]:
         """Ask the server; replies come as it gives them. Those that must be alone are asked one by one, at the end."""
         asked = [Asked(key, requests[some[0]]) for key, some in numbers.items()]
@@ -123,20 +130,24 @@ class Served:
                 yield from self._in_thread(some, budget, store, alone)
 
     def _in_thread(
-        self, asked: Sequence[Asked], budget: budgets.Budget, store: Replies | None, alone: bool
+        self, asked: Sequence[Asked], budget: Budget, store: Replies | None, alone: bool
     ) -> Iterator[tuple[bytes, Completion]]:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
         sending = _Sending(lambda: self._sender.send(iter(asked), budget, keep, alone=alone))
-        thread = threading.Thread(target=sending.run, args=(done.put,), name="language-model", daemon=True)
+        context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
+        thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
         thread.start()
-        pace = _Rate(budget, self.identity)
+        rate, count = _Rate(budget, self.identity), 0
         try:
             while (item := done.get()) is not None:
+                if isinstance(item, ServerFailed):
+                    raise type(item)(f"{item}; {count:,} of {len(asked):,} requests were answered") from item
                 if isinstance(item, BaseException):
                     raise item
+                count += len(item)
                 yield from item.items()
-                pace.note()
+                rate.note()
         finally:
             sending.stop()
             thread.join()
@@ -196,7 +207,7 @@ class _Sending:
 class _Rate:
     """Notes requests, tokens and money beside the progress, some times a second."""
 
-    def __init__(self, budget: budgets.Budget, identity: str):
+    def __init__(self, budget: Budget, identity: str):
         self._budget, self._spent = budget, budget.spent(identity)
         self._requests, self._tokens = self._spent.requests, self._spent.tokens
         self._begin = self._last = time.monotonic()
@@ -211,3 +222,4 @@ class _Rate:
         text = f"{requests / seconds:,.0f} requests/s, {tokens / seconds:,.0f} tokens/s"
         cost = "" if self._spent.cost is None else f", {self._budget.cost:,.4f} {self._budget.prices.currency}".rstrip()
         progress.current().note(text + cost)
+        self._budget.save_sometimes()

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level
-from ..problem import UNREADABLE, Batch, Task, label_key
+from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
 from ..registry import models
 from ..storage.files import digest
@@ -124,6 +125,17 @@ class Texts:
         for places in (order[start : start + size] for start in range(0, len(order), size)):
             yield [keys[place] for place in places.tolist()], numbers[places]
 
+    def shuffled(self, some: dict[bytes, int], size: int) -> Iterator[tuple[list[bytes], Ints]]:
+        """The same in the order of their keys, which is as good as random, and the same in every run.
+
+        No portion has more than half of them: all together would be the company in which they were asked before.
+        """
+        keys = sorted(some)
+        size = max(1, min(size, len(keys) // 2))
+        for start in range(0, len(keys), size):
+            portion = keys[start : start + size]
+            yield portion, np.array([some[key] for key in portion], np.int64)
+
     def take(self, rows: Ints, task: Task) -> dict[str, list[str]]:
         """The texts with these numbers, by field."""
         numbers = rows.tolist()
@@ -187,17 +199,18 @@ class Asker:
     """Asks a model through the answer cache: every distinct text once, in batches of similar length.
 
     All that can be prepared is done by `look_up`, which may be called ahead, in another thread: `ask` knows what was
-    answered since, and little is left to do between two batches.
+    answered since, and little is left to do between two batches. `again` asks the same again, once for each of the
+    `repeats`.
     """
 
-    def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0):
-        task = _task_key(model.task)
+    def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0, repeats: Sequence[Repeat] = ()):
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
-        self._number = writer.cache.model(model.signature, task)
-        self._key = bytes.fromhex(digest(model.signature, task))
+        self._number = writer.cache.model(model.signature, _task_key(model.task))
+        self._key = _model_key(model)
         self._recent = writer.recent[self._number]
         if keep := model.model.keep_replies:
             keep(writer.cache.path, model.loaded if model.fresh else 0.0)
+        self.again = [Asker(model.repeated(one), writer, batch_size) for one in repeats]
 
     def look_up(self, texts: Texts, *, batched: bool = True) -> Questions:
         """Find what is stored, and prepare the batches of what is not, unless somebody else is asked."""
@@ -217,9 +230,10 @@ class Asker:
         return Questions(texts, known, unknown, self._batches(texts, unknown) if batched else [], seen)
 
     def _batches(self, texts: Texts, unknown: dict[bytes, int]) -> list[_Ready]:
-        task, batches = self.model.task, []
-        for keys, rows in texts.by_length(unknown, self.size):
-            batches.append(_Ready(rows, keys, Batch(task, texts.take(rows, task))))
+        task, repeat, batches = self.model.task, self.model.repeat, []
+        portions = texts.shuffled if repeat.way == SHUFFLED else texts.by_length
+        for keys, rows in portions(unknown, self.size):
+            batches.append(_Ready(rows, keys, Batch(task, texts.take(rows, task), repeat)))
         return batches
 
     def ask(
@@ -249,6 +263,10 @@ class Asker:
                 unknown = {key: unknown[key] for key in stored}
             self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
+
+    def ask_again(self, texts: Texts, progress: Progress = lambda count: None) -> dict[str, Predictions]:
+        """The answers to the same texts, asked again, by the names of their columns."""
+        return {one.model.repeat.column: one.ask(one.look_up(texts), progress) for one in self.again}
 
     def take(self, questions: Questions, replies: Sequence[Replies]) -> tuple[Predictions, npt.NDArray[np.bool_]]:
         """The same where the answers that were missing are replies: others were asked, and what they said is stored.
@@ -298,6 +316,19 @@ class Asker:
         ]
 
 
+def open_batches(model: Answerer, texts: Texts, cache: Cache | None, seen: set[bytes]) -> Iterator[Batch]:
+    """The batches that a model would be asked: texts that neither the cache has, nor an earlier call, by their keys."""
+    keys = keys_of(_model_key(model), texts.columns)
+    unknown = {key: row for row, key in enumerate(keys) if key not in seen}
+    seen.update(unknown)
+    if cache and not model.fresh:
+        known = list(unknown)
+        for row in cache.find(known).rows.tolist():
+            del unknown[known[row]]
+    for _, rows in texts.by_length(unknown, model.model.batch_size):
+        yield Batch(model.task, texts.take(rows, model.task), model.repeat)
+
+
 def ask(
     columns: Mapping[str, Sequence[str] | pl.Series],
     model: Answerer,
@@ -316,15 +347,21 @@ def ask(
 
 
 def answer_table(
-    frame: pl.DataFrame, model: Answerer, answers: Predictions, accepted: pl.Series | None = None
+    frame: pl.DataFrame,
+    model: Answerer,
+    answers: Predictions,
+    accepted: pl.Series | None = None,
+    again: Mapping[str, Predictions] = MappingProxyType({}),
 ) -> pl.DataFrame:
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
     Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
-    Where any text was truncated to the length that the model reads, `truncated` says which. Probabilities and
-    `truncated` of the rows are another model's, and are kept as `input_p:<label>` and `input_truncated`.
+    Where any text was truncated to the length that the model reads, `truncated` says which. `again` has the answers
+    to the same, asked again, which become columns, too. Probabilities, `truncated` and repeats of the rows are another
+    model's, and are kept as `input_p:<label>`, `input_truncated` and `input_again:...`.
     """
     given = _answer_columns(model, answers)
+    given = given.with_columns(_answer_columns(model, one)["pred"].alias(name) for name, one in again.items())
     if accepted is not None and not accepted.all():
         places = pl.Series(np.cumsum(accepted.to_numpy()) - 1)
         given = given.select(pl.all().gather(pl.select(pl.when(accepted).then(places)).to_series()))
@@ -391,7 +428,12 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
 
 
 def _input_name(name: str) -> str:
-    return f"input_{name}" if name.startswith("p:") or name in (TRUNCATED, LABEL_MASS) else name
+    return f"input_{name}" if name.startswith(("p:", AGAIN)) or name in (TRUNCATED, LABEL_MASS) else name
+
+
+def _model_key(model: Answerer) -> bytes:
+    """What all keys of a model's answers are made with."""
+    return bytes.fromhex(digest(model.signature, _task_key(model.task)))
 
 
 def _task_key(task: Task) -> str:

@@ -12,6 +12,7 @@ from ..inference.tokens import Beginning, Tokens, clean, lost_pairs, mark_lost, 
 from ..inference.torch_device import compile_layers
 from ..registry import models
 from .model import Model, label_names, reply
+from .repeating import local_ways
 
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}
@@ -73,6 +74,7 @@ def hf(
         max_length=opened.length,
         positions=opened.room,
         uses_all_cores=True,
+        ways=local_ways(batch_invariant=False),
     )
 
 

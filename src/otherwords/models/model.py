@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, shorten
 from ..inference.joining import Join, LazyRows, Row, default_join, options_of
 from ..inference.scheduling import Scheduler
-from ..problem import TOLERANCE, UNREADABLE, Batch, Task, label_key
+from ..problem import FIRST_TIME, TOLERANCE, UNREADABLE, USUAL_WAY, Batch, Repeat, Task, label_key
 from .predictions import Floats, Ints, Predictions
 
 #: What a model's labels mean: for all models, or, under a model's name, for this one.
@@ -62,7 +62,8 @@ class Model:
     `uses_all_cores` by itself, or a GPU, is not asked by several worker processes, which would only share them; one
     that is asked `by_driver` is not asked by workers at all.
 
-    `ways` are those in which the same may be asked again, the usual one first, see `Repeat`. `columns` are constant
+    `ways` are those in which the same may be asked again, see `Repeat`; the first is chosen where nobody says. A model
+    that gives the same answer to the same text, whatever happens, has none. `columns` are constant
     columns of its answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a
     time: a model that keeps what it was told, reply by reply, does so beside that file, and uses nothing older.
     """
@@ -81,7 +82,7 @@ class Model:
     light: bool = False
     uses_all_cores: bool = False
     by_driver: bool = False
-    ways: tuple[str, ...] = ("usual",)
+    ways: tuple[str, ...] = (USUAL_WAY,)
     columns: Mapping[str, str] = field(default_factory=dict)
     keep_replies: Callable[[Path, float], None] | None = None
 
@@ -104,7 +105,10 @@ class AnswerCount:
 
 @dataclass(frozen=True)
 class Answerer:
-    """A model made ready for one task. One that is `fresh` is asked everything that was stored before it was loaded."""
+    """A model made ready for one task. One that is `fresh` is asked everything that was stored before it was loaded.
+
+    `repeat` says whether it is asked the same again.
+    """
 
     name: str
     signature: str
@@ -114,6 +118,13 @@ class Answerer:
     fresh: bool = False
     loaded: float = field(default_factory=time.time, compare=False)
     tally: AnswerCount = field(default_factory=AnswerCount, compare=False)
+    repeat: Repeat = FIRST_TIME
+
+    def repeated(self, repeat: Repeat) -> "Answerer":
+        """The same model, asked the same again: its answers are stored under a signature of their own."""
+        again = replace(self, signature=f"{self.signature} {repeat.column}", repeat=repeat, tally=AnswerCount())
+        again.__dict__["warned"] = self.warned  # the user is told once
+        return again
 
     @cached_property
     def warned(self) -> set[str]:

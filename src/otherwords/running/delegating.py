@@ -178,7 +178,7 @@ class _Delegation:
     def ask_rows(self, job: ShardJob) -> Iterator[AskJob]:
         """What is to be asked of a shard, as jobs, unless its part is there already."""
         source = _source(job)
-        key, reused = key_and_part(job, self._model, key_of(source))
+        key, reused = key_and_part(job, self._asker, key_of(source))
         if reused:
             self.made[job.number] = reused
             current().advance(reused.rows)
@@ -193,7 +193,7 @@ class _Delegation:
     def ask_judge(self, job: ShardJob) -> Iterator[AskJob]:
         """What the model is to judge of a shard, as jobs."""
         source = _source(job)
-        if key_and_part(job, self._model, key_of(source))[1] is None:
+        if key_and_part(job, self._asker, key_of(source))[1] is None:
             pairs = pairs_to_judge(read_kept(source), self._task)
             frame = pl.DataFrame(pairs, schema=dict.fromkeys(self._task.fields, pl.String), orient="row")
             yield from self._ask(job, frame, lambda *_: None, counted=False)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
+from ..language_models.budget import Budget, make_budget
 from ..metrics.metric import Metric
 from ..models.answering import all_models
 from ..models.python_callable import as_spec
@@ -35,7 +36,7 @@ from .pool import Engine
 STUDY = "study.toml"
 #: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
 _HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", *BY_WHOM})
-_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require")
+_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require", "repeat_ways")
 
 
 class Study(BaseModel):
@@ -56,6 +57,8 @@ class Study(BaseModel):
     check: list[str] = ["surface"]
     models: list[str] = Field(min_length=1)
     label_map: dict[str, str | dict[str, str]] = {}
+    repeats: int = Field(0, ge=0, description="how often the same is asked again, to measure noise")
+    repeat_ways: list[str] = Field([], description="in which ways; none for a model's first")
     canary: bool = True
     batch_size: int = Field(0, ge=0)
     cache: str | Literal[False] | None = Field("", description='path, "" for the shared one, false for none')
@@ -73,6 +76,9 @@ class Study(BaseModel):
     gpus: list[int] = Field([], description="of the engine processes: a worker for each")
     gpu_share: float | None = Field(None, description="of a worker of the engine ray, such as 1 or 0.25")
     shared: str = Field("", description="folder or URL that all machines see, for the engine ray")
+    max_requests: int | None = Field(None, ge=0, description="to servers of language models, in one call")
+    max_cost: float | None = Field(None, ge=0, description="of requests, in one call, in the currency of the prices")
+    prices: str = Field("", description="a TOML file: what a million tokens of each model cost")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})
 
     @field_validator(*_LISTS, mode="before")
@@ -126,6 +132,10 @@ class Study(BaseModel):
     def make_engine(self) -> Engine:
         """The engine that is chosen."""
         return make_engine(self.engine, self.workers, self.gpus, self.gpu_share, self.shared)
+
+    def make_budget(self, *, dry_run: bool = False) -> Budget:
+        """What it may cost; in a dry run, what it would cost."""
+        return make_budget(self.max_requests, self.max_cost, self.prices, dry_run=dry_run)
 
     @field_validator("cache", mode="after")
     @classmethod
