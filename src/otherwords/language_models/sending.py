@@ -10,7 +10,7 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -26,6 +26,10 @@ from .refusals import BUSY, is_same_model, judge
 TRIES, FIRST_TRIES = 15, 3
 #: Failures in a row, and seconds without a reply, after which a server is given up.
 FAILURES, PATIENCE = 10, 120.0
+#: Why a reply without log-probabilities is an error where they were asked for.
+NO_LOGPROBS = "gives no log-probabilities"
+#: Why a reply is none; another try rarely helps.
+UNREADABLE_REPLY = "sent a reply that cannot be read"
 #: Bytes that a reply may have at most.
 _LARGEST = 64_000_000
 
@@ -73,6 +77,7 @@ class Sender:
         self.names: set[str] = set()
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
+        self._verify: ssl.SSLContext | None = None
 
     async def send(self, asked: Iterator[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
@@ -82,13 +87,11 @@ class Sender:
         """
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        self._verify = ssl.create_default_context()
         keeper = _Keeper(keep)
         if not self.names:
             await self._work(budget, keeper, islice(asked, 1))
-        workers = [
-            asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(1 if alone else self.pace.most)
-        ]
+        count = 1 if alone else self.pace.most
+        workers = [asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -99,15 +102,35 @@ class Sender:
         if self._error:
             raise self._error
 
+    async def try_once(self, requests: Sequence[Request], budget: Budget) -> list[Try]:
+        """Try requests once, all at the same time. What the server refuses or does not understand is a result, too."""
+
+        async def one_of(request: Request) -> Try:
+            try:
+                held = await self._reserve(budget, request, retry=False)
+                return await self._paced(_Way(client, budget), request, held) if held else Try()
+            except BadInput as error:
+                return Try(error=error)
+
+        self.pace.begin()
+        self._error = None
+        async with self._client() as client:
+            return list(await asyncio.gather(*map(one_of, requests)))
+
+    def _client(self) -> Any:
+        """A client with timeouts, without retries of its own, which follows no server to another."""
+        import httpx2
+
+        self._verify = self._verify or ssl.create_default_context()
+        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
+        return httpx2.AsyncClient(timeout=timeout, verify=self._verify, follow_redirects=False)
+
     async def _work(self, budget: Budget, keeper: _Keeper, asked: Iterator[Asked]) -> None:
         """Take requests and get their replies, until there are none left, or something stopped the sending.
 
         Each worker has a client of its own, with one connection: a pool of many costs more than it saves.
         """
-        import httpx2
-
-        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
-        async with httpx2.AsyncClient(timeout=timeout, verify=self._verify, follow_redirects=False) as client:
+        async with self._client() as client:
             while self._error is None and (one := next(asked, None)):
                 try:
                     reply = await self._ask(_Way(client, budget), one.request)
@@ -206,12 +229,12 @@ class Sender:
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
         except (ValueError, RecursionError, Malformed):
-            return Try(reason="sent a reply that cannot be read", charged=True)
+            return Try(reason=UNREADABLE_REPLY, charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
             fix = "use another readout: choices, or text"
-            return Try(error=BadInput("gives no log-probabilities", where=f"api:{self.endpoint.model}", fix=fix))
+            return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix))
         limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
         return Try(reply, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
 
