@@ -91,7 +91,7 @@ def _anthropic(endpoint: Endpoint, request: Request) -> dict[str, Any]:
 def _held_to(choices: Sequence[str], field: str, where: str) -> dict[str, Any]:
     """The field that holds a server to choices."""
     if field == "grammar":  # llama.cpp
-        return {"grammar": f"root ::= {' | '.join(json.dumps(one) for one in choices)}"}
+        return {"grammar": f"root ::= {' | '.join(json.dumps(one, ensure_ascii=False) for one in choices)}"}
     if field == "structured_outputs":  # vLLM
         return {"structured_outputs": {"choice": list(choices)}}
     if field == "guided_choice":  # vLLM before 0.12
