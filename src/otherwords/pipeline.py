@@ -23,15 +23,15 @@ from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, r
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
-from .frames import by_bucket, kept, originals_of
+from .frames import LABEL_MASS, by_bucket, kept, originals_of
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
-from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
+from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unread, warn_unused_labels
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .models.python_callable import AnyModel
-from .problem import Score, Task, get_task
+from .problem import UNREADABLE, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
@@ -251,10 +251,23 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
     """
     cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
     asked = [part.select(pl.col("pred").count()) for part in parts]
-    warn_truncated(model, *(sum(one.collect().item() for one in some) for some in (cut, asked)))
+    truncated, count = (sum(one.collect().item() for one in some) for some in (cut, asked))
+    warn_truncated(model, truncated, count)
+    warn_unread(model, count_unread(parts), count, _mean_mass(parts))
     counts = count_accepted(parts)
     warn_none_accepted(model.name, counts)
     return counts
+
+
+def count_unread(parts: Sequence[pl.LazyFrame]) -> int:
+    """How many answers could not be read."""
+    return sum(part.select((pl.col("pred") == UNREADABLE).sum()).collect().item() for part in parts)
+
+
+def _mean_mass(parts: Sequence[pl.LazyFrame]) -> float | None:
+    """What labels had of the probability, on average; None of models that do not say."""
+    some = [part.select(pl.col(LABEL_MASS)) for part in parts if LABEL_MASS in part.collect_schema()]
+    return pl.concat(some).mean().collect().item() if some else None
 
 
 def score(

@@ -4,7 +4,7 @@ import glob
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level
+from ..frames import LABEL_MASS
 from ..problem import UNREADABLE, Batch, Task, label_key
 from ..registry import models
 from ..storage.files import digest
@@ -30,8 +31,8 @@ Progress = Callable[[int], None]
 _PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
-#: The column that says what all labels together had of a language model's probability.
-LABEL_MASS = "label_mass"
+#: Labels that have less of the probability than this, on average, are not what a language model answers with.
+LOW_MASS = 0.5
 
 
 def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh: bool = False) -> Answerer:
@@ -318,8 +319,9 @@ def answer_table(
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
     Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
-    Where any text was truncated to the length that the model reads, `truncated` says which. Probabilities and
-    `truncated` of the rows are another model's, and are kept as `input_p:<label>` and `input_truncated`.
+    Where any text was truncated to the length that the model reads, `truncated` says which; of a language model,
+    `label_mass` says what all labels together had of the probability, and `template` how it was asked. Such columns of
+    the rows are another model's, and are kept as `input_p:<label>`, `input_truncated` and so on.
     """
     given = _answer_columns(model, answers)
     if accepted is not None and not accepted.all():
@@ -331,8 +333,10 @@ def answer_table(
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
     )
+    given = given.with_columns(pl.lit(value).alias(name) for name, value in model.model.columns.items())
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    inputs = frame.select(pl.col(name).alias(_input_name(name)) for name in others)
+    own = {TRUNCATED, LABEL_MASS, *model.model.columns}
+    inputs = frame.select(pl.col(name).alias(_input_name(name, own)) for name in others)
     return pl.concat([table, given, inputs], how="horizontal")
 
 
@@ -367,6 +371,17 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
         warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=caller_level())
 
 
+def warn_unread(model: Answerer, unread: int, count: int, mass: float | None) -> None:
+    """Warn, once for a whole table, of answers that could not be read, and of a model that says something else."""
+    if unread:
+        message = f"{model.name}: {unread:,} of {count:,} answers could not be read; each counts as `{UNREADABLE}`"
+        warnings.warn(f"{message}, which is never right; try another template or readout", stacklevel=caller_level())
+    if mass is not None and mass < LOW_MASS:
+        message = f"{model.name}: the labels have {mass:.1%} of the probability on average (column `{LABEL_MASS}`)"
+        hint = "it would rather say something else: try another template, or read it by choices or text"
+        warnings.warn(f"{message}; {hint}", stacklevel=caller_level())
+
+
 def run_canary(model: Answerer, cache: Cache) -> None:
     """Run the canary: raises where the labels are permuted, warns where the model is weak."""
     batch = canary_batch(model.task)
@@ -387,8 +402,8 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
             warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=caller_level())
 
 
-def _input_name(name: str) -> str:
-    return f"input_{name}" if name.startswith("p:") or name in (TRUNCATED, LABEL_MASS) else name
+def _input_name(name: str, own: Collection[str]) -> str:
+    return f"input_{name}" if name.startswith("p:") or name in own else name
 
 
 def _task_key(task: Task) -> str:

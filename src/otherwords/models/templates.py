@@ -157,9 +157,9 @@ def _unknown(name: str, task: Task, known: Mapping[str, Path]) -> UnknownName:
 
 def _from_table(table: Mapping[str, Any], where: str) -> Template:
     """A template of what its file says; unknown keys and wrong types are refused."""
-    own = {"name": str, "task": str, "prompt": str, "words": dict, "order": list, "system": str, "form": str}
+    own: dict[str, Any] = {"name": str, "task": str, "prompt": str, "words": dict, "order": list, "system": str}
     own |= {"separator": str, "before_answer": str, "exact": bool, "readout": str, "parameters": dict, "shots": dict}
-    own |= {"summary": str}
+    own |= {"form": str, "summary": str}
     _refuse(table, own, where)
     if missing := [name for name in ("task", "prompt", "words") if name not in table]:
         raise BadInput(f"lacks {', '.join(missing)}", where=where, fix="a template has task, prompt and [words]")

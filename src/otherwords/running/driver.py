@@ -224,6 +224,8 @@ class Driver:
             stage = answer_folder(model.name, model.signature)
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
+            if unread := pipeline.count_unread(scans(self.folder.parts(stage))):
+                counts["unreadable"] = unread
             about = (model.signature, model.model.labels, model.model.batch_invariant)
             yield _Asked(model.name, *about, stage, counts, accepted, stopped)
             del model  # before the next is loaded
