@@ -48,7 +48,9 @@ def slow(*families: str):
 def prefixes(monkeypatch):
     """The beginnings that models were continued from."""
     seen, real = [], shared_prefix.continuing
-    monkeypatch.setattr(causal_hf, "continuing", lambda model, prefix: seen.append(prefix.length) or real(model, prefix))
+    monkeypatch.setattr(
+        causal_hf, "continuing", lambda model, prefix: seen.append(prefix.length) or real(model, prefix)
+    )
     return seen
 
 

@@ -177,7 +177,9 @@ def save_causal(folder: Path, family: str = "llama", chat: bool = False, **setti
     import torch
     import transformers
 
-    tokenizer = bpe_tokenizer([TEXT, "Premise: A man sleeps.\nHypothesis: He is awake.\nAnswer: yes no maybe"], chat=chat)
+    tokenizer = bpe_tokenizer(
+        [TEXT, "Premise: A man sleeps.\nHypothesis: He is awake.\nAnswer: yes no maybe"], chat=chat
+    )
     torch.manual_seed(5)
     numbers = {"vocab_size": len(tokenizer), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
     config = transformers.AutoConfig.for_model(family, **{**CAUSAL[family], **numbers, **settings})

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, WrongAnswer
-from ..inference.hf_folders import CAUSAL_LM, Folder, OpenModel, open_model
+from ..inference.hf_folders import CAUSAL_LM, Folder, OpenModel, open_model, quietly
 from ..inference.limits import known_tokens, refuse_unknown_token, with_limits_checked
 from ..inference.scheduling import Arrays, Scheduler
 from ..inference.shared_prefix import NotShareableError, Prefix, continuing, read_prefix
-from ..inference.tokens import Tokens, clean, encodings
+from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
 from .beginnings import common_tokens, group_by_beginning, split_place
 from .completion import LENGTH, STOP, Capabilities, Completion, Request, Usage
@@ -55,7 +55,19 @@ def open_causal(
         folder, CAUSAL_LM, max_length=max_length or 1 << 30, device=device, dtype=dtype, tokens=tokens, fast=False
     )
     most = opened.room or int(getattr(opened.model.config.get_text_config(), "max_position_embeddings", 0) or 0)
+    _refuse_not_causal(opened)
     return CausalModel(replace(opened, length=min(opened.length, most or opened.length)))
+
+
+def _refuse_not_causal(opened: OpenModel) -> None:
+    """Raise where a token sees those behind it, as in an encoder whose head was saved as a decoder's."""
+    import torch
+
+    with torch.inference_mode(), quietly():
+        one, other = opened.model(input_ids=torch.tensor([[0, 1], [0, 2]], device=opened.device)).logits[:, 0].float()
+    if not torch.allclose(one, other, atol=0.1, rtol=0.01):
+        fix = "use a causal language model, or a classifier"
+        raise BadInput("its tokens see those behind them: it is not causal", where=opened.who, fix=fix)
 
 
 @dataclass
@@ -222,7 +234,9 @@ class CausalModel:
         runner = TorchDevice(opened.device, partial(_forward, opened.model, prefix, read))
         start = with_limits_checked(runner.start, opened.model, opened.who, opened.length)
         encode = partial(self._tokens, prefix.length if prefix else 0, special, stems)
-        scheduler = Scheduler(encode, start, runner.wait, opened.tokens, in_flight=runner.in_flight)
+        # Any token will do: no other sees it. Some models warn of the one that is meant for padding.
+        pad = 1 if opened.model.config.get_text_config().pad_token_id == 0 else 0
+        scheduler = Scheduler(encode, start, runner.wait, opened.tokens, pad=pad, in_flight=runner.in_flight)
         return scheduler([(rest, stem) for rest in rests for stem in range(len(stems))])[0]
 
     def _prompts(self, requests: Sequence[Request]) -> Iterator[tuple[bool, list[int], list[str]]]:
@@ -245,18 +259,23 @@ class CausalModel:
         rows: list[list[int]] = [[] for _ in requests]
         for special, numbers, prompts in self._prompts(requests):
             for number, row in zip(numbers, self._encode(prompts, special), strict=True):
-                rows[number] = self._fitting(row, requests[number].max_tokens)
+                self._refuse_long(len(row) + requests[number].max_tokens)
+                rows[number] = row
         return rows
 
     def _encode(self, texts: Sequence[str], special: bool) -> list[list[int]]:
+        tokens = self._encoded(texts, special)
+        return [row.tolist() for row in np.split(tokens.ids, tokens.offsets[1:-1])]
+
+    def _encoded(self, texts: Sequence[str], special: bool) -> Tokens:
         tokenizer = self.opened.tokenizer
         if not tokenizer.is_fast:
             rows = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
-            return [list(row) for row in rows]
+            return Tokens.of(rows, [False] * len(rows))
         backend = tokenizer.backend_tokenizer
         backend.no_truncation()
         backend.no_padding()
-        return [one.ids for one in encodings(backend, list(texts), special=special)]
+        return flattened(encodings(backend, list(texts), special=special), types=False)
 
     def _continued(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of texts as they follow a prompt: behind a line's end, where the tokenizer keeps it.
@@ -275,23 +294,28 @@ class CausalModel:
         self, before: int, special: bool, stems: Sequence[tuple[int, ...]], items: Sequence[tuple[Any, int]]
     ) -> Tokens:
         """Rows of tokens, each with its stem behind it, and the places whose logits are wanted."""
-        rests = [rest for rest, _ in items]
-        rows = self._encode(rests, special) if isinstance(rests[0], str) else rests
-        most = 1 + max(map(len, stems))
-        at = np.empty((len(rows), most), np.int64)
-        for number, (row, (_, stem)) in enumerate(zip(rows, items, strict=True)):
-            places = np.arange(len(row) - 1, len(row) + len(stems[stem]))
-            at[number] = np.pad(places, (0, most - len(places)), constant_values=len(row) - 1)
-            self._fitting(row, before + len(stems[stem]))
-        whole = [[*row, *stems[stem]] for row, (_, stem) in zip(rows, items, strict=True)]
-        return Tokens.of(whole, [False] * len(whole), at=at)
+        if isinstance(items[0][0], str):
+            tokens = self._encoded([rest for rest, _ in items], special)
+        else:
+            tokens = Tokens.of([rest for rest, _ in items], [False] * len(items))
+        self._refuse_long(before + int(tokens.lengths.max()) + max(map(len, stems)))
+        longest = max(map(len, stems))
+        ends, sizes = tokens.lengths - 1, np.array([len(stems[stem]) for _, stem in items])
+        places = np.arange(longest + 1)
+        at = ends[:, None] + np.where(places <= sizes[:, None], places, 0)
+        if longest:
+            rows = np.split(tokens.ids, tokens.offsets[1:-1])
+            whole = [
+                np.append(row, np.array(stems[stem], np.int64)) for row, (_, stem) in zip(rows, items, strict=True)
+            ]
+            tokens = Tokens(np.concatenate(whole), np.cumsum([0, *map(len, whole)]), tokens.cut)
+        return replace(tokens, at=at)
 
-    def _fitting(self, row: list[int], more: int) -> list[int]:
-        """The row, unless it is too long with so many more tokens: a prompt that is cut would ask something else."""
-        if len(row) + more > self.opened.length:
-            message = f"a prompt has {len(row) + more} tokens, and the model reads {self.opened.length}"
+    def _refuse_long(self, length: int) -> None:
+        """Raise where a prompt has more tokens than are read: one that is cut would ask something else."""
+        if length > self.opened.length:
+            message = f"a prompt has {length} tokens, and the model reads {self.opened.length}"
             raise BadInput(message, where=self.opened.who, fix="use fewer shots, shorter texts, or another model")
-        return row
 
     def _text(self, ids: Sequence[int]) -> str:
         """Tokens as they follow others: some tokenizers drop the blank of a first one."""
@@ -315,7 +339,7 @@ class CausalModel:
 
         opened = self.opened
         row = self._encode([rest], False)[0] if isinstance(rest, str) else rest
-        self._fitting(row, len(head))
+        self._refuse_long(len(row) + len(head))
         refuse_unknown_token(opened.who, max(head), known_tokens(opened.model))
         tolerance = _TOLERANCE.get(str(opened.dtype).removeprefix("torch."), _HALF_TOLERANCE)
         with torch.inference_mode():
