@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from transformers.utils import logging
 
+from otherwords.inference import shared_prefix
 from otherwords.inference.hf_folders import find
 from otherwords.language_models.causal_hf import CausalModel, open_causal
 from otherwords.language_models.completion import Request
@@ -96,11 +97,13 @@ def main() -> None:
         prompts = [one.text for one in _requests(templates["zero-shot"], texts[:peer])]
         log("pipeline, zero-shot, sorted by length", lambda: _generated(generate, sorted(prompts, key=len)))
         requests = _requests(templates["36-shot"], texts[: 8 if options.quick else 2048])
-        log("shared and not, bfloat16", lambda: _agreement(name, given, requests, "bfloat16"))
-        log(
-            "shared and not, float32",
-            lambda: _agreement(name, given, requests[: 8 if options.quick else 128], "float32"),
-        )
+        half = open_causal(find(name), dtype="bfloat16")
+        log("shared and not, 36-shot, bfloat16", lambda: _agreement(half, given, requests))
+        plain = _requests(templates["zero-shot"], texts[: 8 if options.quick else 16_384])
+        log("shared and not, zero-shot, bfloat16", lambda: _agreement(half, given, plain))
+        single, some = open_causal(find(name), dtype="float32"), requests[: 8 if options.quick else 128]
+        log("shared and not, 36-shot, float32", lambda: _agreement(single, given, some))
+        log("kernels of attention", _kernels)
     (folder / "gpu_causal.txt").write_text(_table(log.kept["results"]), encoding="utf-8")
     print(_table(log.kept["results"]))
 
@@ -190,7 +193,7 @@ def _tokenizer(given: list[dict[str, str]], size: int) -> Any:
 @torch.inference_mode()
 def _spread(model: Any, tokenizer: Any, some: list[list[Request]]) -> None:
     """Let the random head give all labels to each kind of prompts: else nearly all answers are the same."""
-    kinds = [torch.stack([_state(model, tokenizer, one.text) for one in requests]) for requests in some]
+    kinds = [torch.stack([_state(model, tokenizer, one.text) for one in requests]).cpu() for requests in some]
     means = torch.stack([states.mean(dim=0) for states in kinds])
     basis = torch.linalg.qr(means.T).Q
     for label in NLI.labels:
@@ -198,9 +201,8 @@ def _spread(model: Any, tokenizer: Any, some: list[list[Request]]) -> None:
         row = torch.randn_like(means[0])
         row -= basis @ (basis.T @ row)  # on average nothing
         row *= LABEL_DEVIATION / torch.stack([(states @ row).std() for states in kinds]).min()
-        wanted = torch.full_like(means[:, 0], LABEL_MEAN)
-        row += torch.linalg.lstsq(means, wanted[:, None], driver="gels").solution[:, 0]
-        model.lm_head.weight[token] = row.to(model.lm_head.weight.dtype)
+        row += means.T @ torch.linalg.solve(means @ means.T, torch.full_like(means[:, 0], LABEL_MEAN))
+        model.lm_head.weight[token] = row.to(model.lm_head.weight)
 
 
 def _state(model: Any, tokenizer: Any, text: str) -> torch.Tensor:
@@ -289,9 +291,9 @@ def _generated(generate: Any, prompts: list[str]) -> dict[str, Any]:
     return {"prompts_per_s": len(prompts) / wall, "prompts": len(prompts), "batch": BATCH, "generated": common}
 
 
-def _agreement(folder: str, given: list[dict[str, str]], requests: list[Request], dtype: str) -> dict[str, Any]:
+def _agreement(opened: CausalModel, given: list[dict[str, str]], requests: list[Request]) -> dict[str, Any]:
     """Labels and log-probabilities with a shared prefix, without, and without in batches of another size."""
-    scorer = open_causal(find(folder), dtype=dtype)
+    scorer = CausalModel(opened.opened)
     words = [f" {label}" for label in NLI.labels]
     found = _timed(scorer, requests, words)
     alone = CausalModel(scorer.opened, shared=False)
@@ -316,8 +318,15 @@ def _agreement(folder: str, given: list[dict[str, str]], requests: list[Request]
     }
 
 
+def _kernels() -> dict[str, str]:
+    """Which kernel attention is computed by, in each dtype."""
+    place = str(torch.zeros(1, device=PLACE).device)
+    kinds = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
+    return {name: shared_prefix._kernel(place, dtype, 64, 64, 4) for name, dtype in kinds.items()}
+
+
 def _timed(scorer: CausalModel, requests: list[Request], words: list[str]) -> dict[str, Any]:
-    scorer.continuations(requests[:16], words, first=True)
+    scorer.continuations(requests[: min(512, len(requests) // 2)], words, first=True)
     start = time.perf_counter()
     logs = scorer.continuations(requests, words, first=True)
     return {"logs": logs, "seconds": time.perf_counter() - start}
