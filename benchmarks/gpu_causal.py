@@ -82,7 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         templates = _templates(Path(place), given)
         texts = _texts(given, count)
-        some = [_requests(template, texts[: 32 if options.quick else 256]) for template in templates.values()]
+        some = [_requests(template, texts[: 8 if options.quick else 256]) for template in templates.values()]
         log("build", lambda: _build(Path(place) / "model", shape, given, some))
         name = str(Path(place) / "model")
         peak = log("matmul peak", _matmul_peak).get("tflops", 0)
