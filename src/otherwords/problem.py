@@ -275,11 +275,26 @@ class Verdict:
     score: float | None = None
 
 
-class Repeat(NamedTuple):
-    """A question that is asked again on purpose: in which `way` ("usual" is as the first time), and which time."""
+#: What the columns of answers to repeated questions begin with.
+AGAIN = "again:"
+#: The ways in which most models may be asked again: as the first time, or in other company.
+USUAL_WAY, SHUFFLED = "usual", "shuffled"
 
-    way: str = "usual"
+
+class Repeat(NamedTuple):
+    """A question that is asked again on purpose: in which `way` ("usual" is as the first time), and which time.
+
+    >>> Repeat("cold", 2).column
+    'again:cold:2'
+    """
+
+    way: str = USUAL_WAY
     number: int = 0
+
+    @property
+    def column(self) -> str:
+        """The column of its answers."""
+        return f"{AGAIN}{self.way}:{self.number}"
 
 
 FIRST_TIME = Repeat()

@@ -126,6 +126,14 @@ def tiny_onnx(folder: Path) -> str:
     return f"onnx:{tiny_graphs.save_classifier(folder / 'tiny')}"
 
 
+def tiny_language_model(folder: Path) -> str:
+    """A language model of random weights, which prefers no answer everywhere."""
+    pytest.importorskip("xllamacpp")
+    import tiny_gguf
+
+    return f"gguf:{tiny_gguf.save(folder / 'tiny.gguf')}(threads=1)"
+
+
 def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     """A BERT of two layers with the words of the sample, saved as people save theirs."""
     pytest.importorskip("transformers")
@@ -271,6 +279,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "python.v1": file("python mine.py", CALLABLE, "{}:{}:short"),
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
+        "gguf.v1": tiny_language_model,
         "nli-small.v1": embedded("nli-small"),
         "trained.v1": trained("bag_of_words", "trained:{}"),
         "ngrams.v1": trained("ngrams(learning_rate=1.0)", "ngrams:{}"),

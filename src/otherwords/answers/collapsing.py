@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import MISSING, REJECTED
+from ..frames import LABEL_MASS, MISSING, REJECTED
+from ..problem import AGAIN
 from .groups import of_model
 from .reading import answered, bad_probabilities, read
 from .roles import CONTRAST, CONTROL, split_roles
@@ -72,8 +73,8 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
 
 def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
     """Those of a table's columns that collapsing looks at."""
-    wanted = {*_TEXTS, REJECTED, *by}
-    return [name for name in schema if name in wanted or name.startswith("p:")]
+    wanted = {*_TEXTS, REJECTED, LABEL_MASS, *by}
+    return [name for name in schema if name in wanted or name.startswith(("p:", AGAIN))]
 
 
 @dataclass
@@ -99,16 +100,17 @@ class _OfModel:
 class _Collapser:
     """Takes in part after part, and makes the table of distinct buckets.
 
-    A kind of answer is what a row says, without its name: variant or original, gold, pred, marks and groups. A pattern
-    is a distinct bucket, as the sorted kinds of its answers.
+    A kind of answer is what a row says, without its name: variant or original, gold, pred, repeats, marks and groups. A
+    pattern is a distinct bucket, as the sorted kinds of its answers.
     """
 
     def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str], pool: ThreadPoolExecutor):
         self._pool = pool
         self._checked: Future[bool] | None = None
-        self.schema = {**schema, **{name: pl.String() for name in _TEXTS if schema.get(name) == pl.Null}}
-        own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS)
-        self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *own]
+        again = [name for name in schema if name.startswith(AGAIN)]
+        self.schema = {**schema, **{name: pl.String() for name in (*_TEXTS, *again) if schema.get(name) == pl.Null}}
+        own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS and not name.startswith(AGAIN))
+        self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *again, *own]
         self._refuse_unusual(by)
         self.kinds: dict[tuple[object, ...], int] = {}
         self.patterns: dict[bytes, int] = {}

@@ -9,8 +9,9 @@ import polars as pl
 
 from ..datasets.intake import suggest_layout
 from ..errors import BadInput, shorten
-from ..frames import REJECTED
-from ..problem import TOLERANCE, label_key
+from ..frames import LABEL_MASS, REJECTED
+from ..problem import AGAIN, TOLERANCE, UNREADABLE, label_key
+from .repeats import check_repeats
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
 from .table import (
     ORIGINAL,
@@ -47,19 +48,21 @@ ALL_OR_NONE = "give all of them a label or none, or leave those without out with
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE) -> Answers:
     """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
-    Needed: bucket, variant (empty for the original), pred; optional: gold, cluster and `p:<label>` columns. All answers
-    have a gold label, or none has; all buckets have an original, or none has.
+    Needed: bucket, variant (empty for the original), pred; optional: gold, cluster, and columns `p:<label>` and
+    `again:<way>:<number>`. All answers have a gold label, or none has; all buckets have an original, or none has. Where
+    answers could not be read, that is the last of the labels, and never a right one.
     """
     frame, where = answered(frame, where)
     check_columns(frame, where)
     frame = respelled(frame, label_spellings([frame], labels), where)
-    names = tuple(labels) or label_names(frame)
+    names = with_unreadable(tuple(labels) or label_names(frame), frame)
     varied = is_variant(frame["variant"])
     originals = np.flatnonzero(~varied)
     bucket, size = codes(frame["bucket"], where)
     _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
+    check_repeats(frame, names, where)
     gold, pred = _gold_codes(frame, names, where), label_codes(frame["pred"], names, where)
     heads = originals if len(originals) else np.unique(bucket, return_index=True)[1]  # one row of every bucket
     if not _are_contrasts(frame, where):
@@ -105,7 +108,7 @@ def check_columns(frame: pl.DataFrame, where: Location, name: str = "") -> None:
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
     known = ("bucket", "variant", "gold", "pred", "model", "cluster")
     for name in frame.columns:
-        if (name in known or name.startswith("p:")) and frame[name].dtype.is_nested():
+        if (name in known or name.startswith(("p:", AGAIN))) and frame[name].dtype.is_nested():
             fix = "give one name or number per answer"
             raise BadInput(
                 f"found {shorten(frame[name].head(1).to_list()[0])}", where=where.row(0), field=name, fix=fix
@@ -137,8 +140,16 @@ def _similar_columns(missing: Sequence[str], columns: Sequence[str]) -> dict[str
 def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
     """The labels of the `p:<label>` columns and all others that occur, sorted: the order of columns says nothing."""
     stated = {name.removeprefix("p:") for name in frame.columns if name.startswith("p:")}
-    gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    return tuple(sorted(stated | gold | pred))
+    again = [name for name in frame.columns if name.startswith(AGAIN)]
+    given = [label_texts(frame[column].unique().drop_nulls()) for column in ("gold", "pred", *again)]
+    return tuple(sorted({*stated, *(label for some in given for label in some if label.strip())}))
+
+
+def with_unreadable(names: Sequence[str], *frames: pl.DataFrame) -> tuple[str, ...]:
+    """The labels, and at last what stands for an answer that could not be read, where there is any."""
+    given = [one[name] for one in frames for name in one.columns if name == "pred" or name.startswith(AGAIN)]
+    there = UNREADABLE in names or any((label_texts(one) == UNREADABLE).any() for one in given)
+    return (*(name for name in names if name != UNREADABLE), *([UNREADABLE] if there else []))
 
 
 def clusters_of(answers: Answers) -> Array:
@@ -212,7 +223,7 @@ def _gold_codes(frame: pl.DataFrame, names: tuple[str, ...], where: Location) ->
         row = int(gold.is_null().arg_true()[0])
         message = f"found nothing, but {frame.height - gold.null_count():,} of {frame.height:,} answers have a label"
         raise BadInput(message, where=where.row(row), field="gold", fix=ALL_OR_NONE)
-    return label_codes(gold, names, where)
+    return label_codes(gold, tuple(name for name in names if name != UNREADABLE), where)
 
 
 def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, heads: Array, size: int, where: Location) -> None:
@@ -237,13 +248,27 @@ def _check_probabilities(frame: pl.DataFrame, where: Location) -> None:
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
-    """Rows of one model with invalid probabilities; a model without any probabilities is fine."""
+    """Rows of one model with invalid probabilities; a model without any probabilities is fine.
+
+    So is an answer without any that could not be read, or that says what its labels had together.
+    """
     p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
     if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
         return pl.repeat(False, frame.height, eager=True)
     total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
     low = p.select(pl.min_horizontal(pl.all())).to_series()
-    return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
+    wrong = (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
+    return wrong & ~_may_lack(frame, p) if wrong.any() else wrong
+
+
+def _may_lack(frame: pl.DataFrame, p: pl.DataFrame) -> pl.Series:
+    """Which rows have no probabilities at all, and a reason for it."""
+    nothing = p.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    reasons = [label_texts(frame["pred"]).is_in([UNREADABLE])] if "pred" in frame.columns else []
+    reasons += [frame[LABEL_MASS].is_not_null()] if LABEL_MASS in frame.columns else []
+    for one in reasons[1:]:
+        reasons[0] = reasons[0] | one
+    return nothing & reasons[0].fill_null(False) if reasons else nothing & False
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error
@@ -284,7 +309,7 @@ def _unknown_labels(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     if not labels:
         return pl.lit(None, dtype=pl.String)
     gold, pred = (label_texts(table[name]) for name in ("gold", "pred"))
-    known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in(list(labels))
+    known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in([*labels, UNREADABLE])
     return _where(pl.lit(~known), f"gold or pred is none of {', '.join(labels)}")
 
 

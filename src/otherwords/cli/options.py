@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import BadInput
-from ..problem import MOST_REPLICATES
+from ..problem import AGAIN, MOST_REPLICATES
 
 Inputs = Annotated[
     list[str],
@@ -107,6 +107,21 @@ Plugins = Annotated[
     list[str],
     typer.Option("--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated."),
 ]
+MaxRequests = Annotated[
+    int | None,
+    typer.Option("--max-requests", metavar="N", min=0, help="Stop before more requests are sent to servers."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", min=0, help="Stop before requests may cost more, by --prices."),
+]
+PriceTable = Annotated[
+    str, typer.Option("--prices", metavar="FILE", help="A TOML file: what a million tokens of each model cost.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Count the requests to servers, their tokens and costs; send and write nothing."),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
 NoCanary = Annotated[
     bool,
@@ -150,6 +165,15 @@ _BATCH_SIZE = typer.Option(
 )
 BatchSize = Annotated[int, _BATCH_SIZE]
 StudyBatchSize = Annotated[int | None, _BATCH_SIZE]
+Templates = Annotated[
+    list[str],
+    typer.Option(
+        "--template",
+        metavar="TEMPLATE",
+        help="How a language model is asked: a name (otherwords list templates) or a .toml file. May be repeated: each "
+        "makes a model, called MODEL@TEMPLATE.",
+    ),
+]
 Metrics = Annotated[
     list[str],
     typer.Option(
@@ -160,6 +184,17 @@ By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also scor
 _REPLICATES = typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
 Replicates = Annotated[int, _REPLICATES]
 StudyReplicates = Annotated[int | None, _REPLICATES]
+_REPEATS = typer.Option("--repeats", metavar="N", min=0, help="Ask the same N times again, to measure the noise.")
+Repeats = Annotated[int, _REPEATS]
+StudyRepeats = Annotated[int | None, _REPEATS]
+RepeatWays = Annotated[
+    list[str],
+    typer.Option(
+        "--repeat-way",
+        metavar="WAY",
+        help="How to ask again: usual, cold, alone or shuffled, as the model allows; may be repeated.",
+    ),
+]
 UntilRule = Annotated[
     str | None,
     typer.Option(
@@ -232,10 +267,11 @@ def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
     twice = "for one table alone, write --field NAME:{}=COLUMN: NAME is that of its file without .csv, .jsonl ..."
     for key, column in pairs(options, "--field", twice).items():
         table, colon, name = key.rpartition(":")
-        if ":p:" in key:
-            table, _, name = key.partition(":p:")
-            name = f"p:{name}"
-        if not colon or key.startswith("p:"):
+        for start in ("p:", AGAIN):
+            if f":{start}" in key:
+                table, _, name = key.partition(f":{start}")
+                name = f"{start}{name}"
+        if not colon or key.startswith(("p:", AGAIN)):
             columns[key] = column
             continue
         own = columns.setdefault(table, {})

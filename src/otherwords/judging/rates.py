@@ -11,7 +11,7 @@ from ..answers.reading import read
 from ..answers.table import Array, Location, is_original
 from ..metrics import fooling
 from ..metrics.metric import as_metric, divide
-from ..problem import Score
+from ..problem import AGAIN, Score
 from ..registry import Bound, metrics
 from ..scoring.measure import measure_answers
 from ..scoring.select import IntervalSettings
@@ -130,7 +130,7 @@ class Measuring:
         """A verdict is an answer, and acceptance its accuracy on variants: so it has an interval as all shares have."""
         yes, no = "accepted", "rejected"
         verdict = pl.when(is_original() | pl.col(accepted(judge))).then(pl.lit(yes)).otherwise(pl.lit(no))
-        table = part.with_columns(verdict.alias("pred"), pl.lit(yes).alias("gold")).drop("^p:.*$")
+        table = part.with_columns(verdict.alias("pred"), pl.lit(yes).alias("gold")).drop(f"^p:.*|{AGAIN}.*$")
         share = metrics.make("accuracy_variants")
         (score,) = self._scores(table, [share], (yes, no), source)
         signature = score.signature.replace(share.signature, bound.signature, 1)

@@ -19,7 +19,7 @@ from ..answers.table import Answers, Array
 from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput, UnknownName
 from ..frames import with_texts
-from ..problem import Task, get_task
+from ..problem import AGAIN, Task, get_task
 from ..registry import metrics
 from ..storage import tables
 from ..storage.in_memory import frames_or_names
@@ -220,7 +220,9 @@ def _models(sources: Sequence[TableOrPath], names: Names) -> list[Answers]:
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
     first = models[0].frame[models[0].originals]
-    others = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", CONTRAST, CONTROL, strict=False)
+    others = first.drop(
+        "bucket", "gold", "variant", "pred", "model", f"^p:.*|{AGAIN}.*$", CONTRAST, CONTROL, strict=False
+    )
     others = others.select(column.name for column in others if column.null_count() < others.height)
     table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].n_variants))
     for one in models:

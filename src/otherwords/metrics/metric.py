@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.repeats import FIX, has_repeats
 from ..answers.roles import Role
 from ..answers.table import SINGLE, Answers, Array, probabilities
 from ..errors import BadInput, Unmeasurable
@@ -23,7 +24,10 @@ MOST_TURNS = 20
 FIXES = {
     "gold labels": "give the right answers in a column `gold` (in data: `label`), or name their column with --field",
     "originals": "give the answers to the originals: rows with an empty `variant`",
+    "repeats": FIX,
 }
+#: The message about a model that was not asked again.
+NO_REPEATS = "no repeats"
 
 
 def ratio(totals: Array) -> Array:
@@ -95,15 +99,17 @@ class Metric:
     only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
     that it compares texts with.
 
-    Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
+    Four fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
-    with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction.
+    with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction. `repeats` is
+    true where the same must have been asked again.
 
     Three more are checked as well. `bounds` are the least and greatest value (of three labels, where that matters).
     `blind` says that the metric, by definition, gives the same value to a model that is always right and to one that is
     right on originals and wrong on all variants. `labels_only` is true where a bucket's row hangs on the labels of its
-    own answers alone (given and right ones, and which is the original's): not on probabilities, texts, names or other
-    buckets. Equal buckets are then measured once and counted, part by part, and the table need not be in memory.
+    own answers alone (given, given again and right ones, and which is the original's): not on probabilities, texts,
+    names or other buckets. Equal buckets are then measured once and counted, part by part, and the table need not be in
+    memory.
     """
 
     statistics: Callable[[Any], Array]
@@ -128,6 +134,7 @@ class Metric:
     bounds: tuple[float, float] = (0.0, 1.0)
     blind: bool = False
     labels_only: bool = False
+    repeats: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
@@ -140,22 +147,24 @@ class Metric:
         """
         models: list[Answers] = answers if isinstance(answers, list) else [answers]
         for one in models:
-            if lacking := self.lacking(one.has_gold, one.has_originals):
+            if lacking := self.lacking(one.has_gold, one.has_originals, has_repeats(one.frame)):
                 raise Unmeasurable(f"no {lacking}", where=one.model, fix=FIXES[lacking])
         rows = self.statistics(answers)
         if self.fewest > 1 and all(one.n_variants.max() < self.fewest for one in models):
             return np.zeros_like(rows)
         return rows
 
-    def lacking(self, gold: bool, originals: bool) -> str:
-        """What it needs and a table lacks that has `gold` labels and `originals`, or not; empty where it has all.
+    def lacking(self, gold: bool, originals: bool, repeats: bool) -> str:
+        """What it needs and a table lacks that has these, or not; empty where it has all.
 
-        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False)
+        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False)
         'originals'
         """
         if self.gold and not gold:
             return "gold labels"
-        return "originals" if self.original and not originals else ""
+        if self.original and not originals:
+            return "originals"
+        return "repeats" if self.repeats and not repeats else ""
 
     @property
     def needs(self) -> str:
@@ -164,7 +173,12 @@ class Metric:
         >>> Metric(ratio, original=False, fewest=2).needs
         'gold labels, two variants'
         """
-        needs = {"gold labels": self.gold, "originals": self.original, "two variants": self.fewest > 1}
+        needs = {
+            "gold labels": self.gold,
+            "originals": self.original,
+            "two variants": self.fewest > 1,
+            "repeats": self.repeats,
+        }
         return ", ".join(name for name, needed in needs.items() if needed)
 
     def reasons(self, answers: Answers) -> dict[str, str]:

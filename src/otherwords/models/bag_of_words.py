@@ -57,7 +57,7 @@ def bag_of_words(
         rows = zip(*(batch[name] for name in batch.task.fields), strict=True)
         return probabilities([list(row) for row in rows], vocabulary, weights)
 
-    return Model(answer, identity=identity, batch_size=batch_size, light=True)
+    return Model(answer, identity=identity, batch_size=batch_size, light=True, ways=())
 
 
 def _stored(trained: Trained, batch_size: int, task: Task | None) -> Model:
@@ -68,7 +68,9 @@ def _stored(trained: Trained, batch_size: int, task: Task | None) -> Model:
     def answer(batch: Batch) -> Floats:
         return probabilities([list(row) for row in zip(*trained.texts(batch), strict=True)], vocabulary, weights)
 
-    return Model(answer, trained.labels, trained.identity(VOCABULARY, WEIGHTS), batch_size=batch_size, light=True)
+    return Model(
+        answer, trained.labels, trained.identity(VOCABULARY, WEIGHTS), batch_size=batch_size, light=True, ways=()
+    )
 
 
 def _read(trained: Trained) -> tuple[dict[str, int], Floats]:

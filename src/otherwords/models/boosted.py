@@ -123,7 +123,7 @@ def boosted(path: Path, threads: int = 1, task: Any = None) -> Model:
         texts = list(zip(*trained.texts(batch), strict=True))
         return predict(booster, columns.matrix(texts), len(trained.labels), threads)
 
-    return Model(answer, trained.labels, trained.identity(TREES, WORDS), batch_size=8192, light=True)
+    return Model(answer, trained.labels, trained.identity(TREES, WORDS), batch_size=8192, light=True, ways=())
 
 
 def predict(booster: Any, matrix: Any, labels: int, threads: int) -> Floats:

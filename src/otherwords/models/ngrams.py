@@ -51,7 +51,7 @@ def ngrams(path: Path, task: Any = None) -> Model:
         lines = joined(found.task, found.fields, found.texts(batch))
         return probabilities(scores(space.features(lines), weights), found.labels, str(found.folder))
 
-    return Model(answer, found.labels, found.identity(WEIGHTS, FEATURES), batch_size=1024, light=True)
+    return Model(answer, found.labels, found.identity(WEIGHTS, FEATURES), batch_size=1024, light=True, ways=())
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ..inference.scheduling import Scheduler
 from ..inference.tokens import row_encoder
 from ..registry import models
 from .model import Model, label_names, probabilities, reply
+from .repeating import local_ways
 
 #: Problems asked at a time: a few seconds of work, which is all that a killed run loses.
 PROBLEMS = 1024
@@ -62,6 +63,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
         max_length=length,
         positions=room,
         uses_all_cores=not threads,
+        ways=local_ways(graph.batch_invariant),
     )
 
 

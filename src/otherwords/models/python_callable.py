@@ -13,6 +13,7 @@ from ..registry import models
 from ..storage.signing import sign_declared, sign_files, sign_object, source_of, sources
 from ..storage.user_code import HERE, LateModules, arity, guard, load_function
 from .model import Model
+from .repeating import function_ways
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
@@ -108,7 +109,13 @@ def _as_model(function: Any, where: str) -> Model:
         fix = "a model takes one Batch, def ask(batch): ... batch['premise'] ..., and gives an answer for each problem"
         raise BadInput(f"needs {count} arguments", where=where, fix=fix)
     invariant = bool(getattr(function, "batch_invariant", True))
-    return Model(function, labels=_labels(function, where), batch_invariant=invariant, batch_size=256)
+    return Model(
+        function,
+        labels=_labels(function, where),
+        batch_invariant=invariant,
+        batch_size=256,
+        ways=function_ways(invariant),
+    )
 
 
 def name_of(function: Any) -> str:

@@ -50,7 +50,7 @@ def scripted(
             return np.tile(_certain(otherwise, task), (len(texts), 1))
         return np.stack([_improvise(text, task, otherwise, seed) if text not in book else book[text] for text in texts])
 
-    return Model(answer, batch_size=batch_size, light=True)
+    return Model(answer, batch_size=batch_size, light=True, ways=())
 
 
 def _row(record: Record) -> tuple[str, dict[str, Any]]:

@@ -27,6 +27,7 @@ from ..storage.files import atomic, write_text
 from ..words.language import UNSPACED
 from .model import Model, Reply, probabilities
 from .predictions import Floats
+from .repeating import local_ways
 from .trained import read_trained
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def word_vectors(path: Path, device: str = "auto", task: Any = None) -> Model:
         found.labels,
         found.identity(NETWORK, VOCABULARY),
         batch_invariant=place.type == "cpu",
+        ways=local_ways(place.type == "cpu"),
         batch_size=2048,
         max_length=vocabulary.max_length,
         uses_all_cores=True,

@@ -17,7 +17,9 @@ from ..frames import REJECTED, kept
 from ..models.answering import Asker, Questions, Texts, answer_table
 from ..models.cache import Cache
 from ..models.model import Answerer
+from ..models.repeating import repeats_of
 from ..models.writing import AnswerWriter
+from ..problem import Repeat
 from ..progress import current
 from ..registry import load_plugins
 from ..significance.anytime import Plan, Stopped
@@ -63,13 +65,15 @@ def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[
     load_plugins(jobs[0].plugins)
     models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh) for job in jobs}
     with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
-        askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
+        repeats = {job.using: repeats_of(models[job.using], job.repeats, job.repeat_ways) for job in jobs}
+        askers = {using: Asker(one, writer, jobs[0].batch_size, repeats[using]) for using, one in models.items()}
         made: dict[ShardJob, Made] = {}
         with closing(_ahead(_chunks(jobs, askers, shelf or Shelf()))) as chunks:
             for chunk in chunks:
                 for shard in chunk.shards:
                     made.update(shard.reused)
-                    current().advance(sum(one.rows for one in shard.reused.values()))
+                    times = {job: 1 + len(repeats[job.using]) for job in shard.reused}
+                    current().advance(sum(times[job] * one.rows for job, one in shard.reused.items()))
                 for using in chunk.shards[0].todo:
                     made.update(_answer_chunk(chunk, using, askers[using], writer))
     return [made[job] for job in jobs]
@@ -130,7 +134,7 @@ def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: 
     name = (str(source), key_of(source))
     reused, todo = {}, {}
     for job in jobs:
-        key, made = key_and_part(job, askers[job.using].model, name[1])
+        key, made = key_and_part(job, askers[job.using], name[1])
         if made:
             reused[job] = made
         else:
@@ -140,11 +144,12 @@ def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: 
     return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()), name)
 
 
-def key_and_part(job: ShardJob, model: Answerer, source_key: str) -> tuple[str, Made | None]:
+def key_and_part(job: ShardJob, asker: Asker, source_key: str) -> tuple[str, Made | None]:
     """The key of a model's answers to a shard, and the part with this key, if it is there and may be used."""
-    folder = RunFolder(job.folder)
+    folder, model = RunFolder(job.folder), asker.model
+    again = [one.model.repeat.column for one in asker.again]
     part = folder.part(answer_folder(model.name, model.signature), job.number)
-    key = digest(__version__, source_key, model.name, model.signature)
+    key = digest(__version__, source_key, model.name, model.signature, *([again] if again else ()))
     is_there = key_of(part) == key and not job.fresh and _has_rejected(folder.part("buckets", job.number), part)
     return key, Made(height(part), reused=True) if is_there else None
 
@@ -176,15 +181,18 @@ def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWrite
             pipeline.warn_if_foreign_to(model, (shard.suite[name] for name in model.task.fields))
         answers = asker.ask(chunk.questions[using], current().advance, model.tally)
         were_stored = chunk.questions[using].were_stored
+        again = asker.ask_again(chunk.questions[using].texts, current().advance)
     for shard in chunk.shards:
         if using in chunk.questions:
             rows = slice(begin, begin := begin + shard.suite.height)
-            build = partial(answer_table, shard.suite, model, answers.take(rows))
+            repeated = {name: one.take(rows) for name, one in again.items()}
+            build = partial(answer_table, shard.suite, model, answers.take(rows), again=repeated)
             made = Made(shard.suite.height, from_cache=int(were_stored[rows].sum()))
         else:
             writer.wait()  # it asks through the cache, twice
             before = model.tally.from_cache
-            table = pipeline.answers_of(model, shard.suite, writer.cache, asker.size)
+            repeats = [one.model.repeat for one in asker.again]
+            table = pipeline.answers_of(model, shard.suite, writer.cache, asker.size, repeats)
             build = partial(pl.DataFrame, table)
             made = Made(table.height, from_cache=model.tally.from_cache - before)
         job, key = shard.todo[using]
@@ -202,11 +210,13 @@ def write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], 
     RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, build())
 
 
-def answer_until(folder: RunFolder, model: Answerer, plan: Plan, cache: Cache, batch_size: int) -> tuple[Made, Stopped]:
+def answer_until(
+    folder: RunFolder, model: Answerer, plan: Plan, cache: Cache, batch_size: int, repeats: Sequence[Repeat] = ()
+) -> tuple[Made, Stopped]:
     """buckets/ -> answers/<model>/ as one part, of the clusters that it took to answer the plan's rule"""
     before = model.tally.from_cache
-    current().start("answers", plan.rows.height)
-    answers, stopped = pipeline.answers_until(model, plan, cache, batch_size)
+    current().start("answers", plan.rows.height * (1 + len(repeats)))
+    answers, stopped = pipeline.answers_until(model, plan, cache, batch_size, repeats)
     current().done()
     stage = answer_folder(model.name, model.signature)
     folder.write(stage, 0, digest(__version__, uuid.uuid4().hex), answers)  # of this call alone

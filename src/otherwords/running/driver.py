@@ -1,12 +1,15 @@
 """The driver: takes the stages of a study, one after the other, through a run folder, on an engine."""
 
+import re
 import shutil
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,10 +20,13 @@ from .. import pipeline
 from ..datasets.source import Source
 from ..errors import BadInput, WorkerLost, caller_level, shorten
 from ..frames import with_texts
+from ..language_models.budget import added, spending
+from ..language_models.replies import replies_path
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
-from ..problem import Score
+from ..models.repeating import is_noisy, refuse_wrong_repeats, repeats_of
+from ..problem import Repeat, Score
 from ..progress import current
 from ..registry import KINDS, is_local, metrics, plugin_files
 from ..scoring.requirements import missing_metrics, needs_anytime
@@ -50,9 +56,11 @@ from .readiness import (
 from .study import Study
 
 #: The cache of a run without a lasting one.
-_PRIVATE = ".answers.sqlite"
+PRIVATE = ".answers.sqlite"
 #: Bytes of a suite that are kept in memory from one model to the next.
 _SHELF = 64_000_000
+#: A plug-in that asks a language model on a server.
+_ASKS_SERVER = re.compile(r"\bapi:")
 
 
 class Driver:
@@ -61,12 +69,23 @@ class Driver:
     Each method is a stage; all they share is on disk. Commands from file to file drive some of them (`files`).
     """
 
-    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine, fresh: bool = False):
+    def __init__(
+        self,
+        study: Study,
+        source: Source,
+        folder: RunFolder,
+        engine: Engine,
+        fresh: bool = False,
+        dry_run: bool = False,
+    ):
         self.study, self.source, self.folder, self.engine, self.fresh = study, source, folder, engine, fresh
         self.task = source.chosen
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
         self.continues = False
+        self.budget = study.make_budget(dry_run=dry_run)
+        self.budget.saving(self._note_spent)
+        self._spent_before: dict[str, Any] | None = None
         self._known: dict[str, Answerer] = {}  # models that workers are asked for, without what was loaded
         stages.forget()
         self._refuse_wrong_names()
@@ -79,8 +98,9 @@ class Driver:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
         refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
+        refuse_wrong_repeats(study.repeats, study.repeat_ways)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        refuse_wrong_models(study.models, study.label_map)
+        refuse_wrong_models(study.asked, study.label_map)
 
     def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
         """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
@@ -88,7 +108,7 @@ class Driver:
         A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
         earlier, because it may be in the run folder, which is ours only now.
         """
-        if self.study.models and (path := cache_path(self.study.cache)):
+        if self.study.asked and not self.budget.dry_run and (path := cache_path(self.study.cache)):
             Cache(path).close()
         named = self._named_for_workers()
         files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
@@ -168,7 +188,7 @@ class Driver:
         Where the folder has none, its answers are of an earlier run, which was whole: they are asked for again, unless
         that run is continued.
         """
-        path, private = cache_path(self.study.cache), self.folder.path / _PRIVATE
+        path, private = cache_path(self.study.cache), self.folder.path / PRIVATE
         if path is None and not self.continues and not private.exists():
             self.folder.remove("answers")
         return Cache(path or private)
@@ -177,8 +197,9 @@ class Driver:
         """Delete the cache of a run without a lasting one, and what workers left: the run is whole."""
         shutil.rmtree(self.folder.path / SHARDS, ignore_errors=True)
         clear_place(self.engine)
-        for end in ("", "-wal", "-shm"):
-            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
+        private = self.folder.path / PRIVATE
+        for name, end in product((private.name, replies_path(private).name), ("", "-wal", "-shm")):
+            (self.folder.path / f"{name}{end}").unlink(missing_ok=True)
 
     def answer(self, plan: Plan | None = None) -> None:
         """Ask the models what no check dropped. They are `ready` already.
@@ -188,11 +209,11 @@ class Driver:
         """
         asked: dict[str, _Asked] = {}
         with self._timed("answers"), self._open_cache() as cache:
-            groups = [[spec] for spec in self.study.models] if plan else self._together()
+            groups = [[spec] for spec in self.study.asked] if plan else self._together()
             shelf = asking.Shelf(_SHELF if len(groups) > 1 else 0)
             for specs in groups:
                 asked |= dict(zip(specs, self._ask(specs, cache, plan, shelf), strict=True))
-        models = [asked[spec] for spec in self.study.models]
+        models = [asked[spec] for spec in self.study.asked]
         wanted = {self.folder.path / one.stage for one in models}
         for other in self.folder.inner("answers"):
             if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
@@ -202,20 +223,24 @@ class Driver:
         stopped = {"stopped": {one.name: one.stopped for one in models}} if plan else {}
         invariant, answered = ({one.name: getattr(one, what) for one in models} for what in ("invariant", "answered"))
         self.folder.note(batch_invariant=invariant, answered=answered, **stopped)
+        repeated = {one.name: dict(one.again) for one in models if one.again}
+        self.folder.note(repeated=repeated, noise_unknown=[one.name for one in models if one.noise_unknown])
         if any(one.accepted for one in models):
             self.folder.note(self_judged={one.name: one.accepted for one in models})
 
     def _together(self) -> list[list[str]]:
         """The models that are asked together: all light ones, each of the others by itself, in the study's order."""
-        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.models}
+        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.asked}
         light = [spec for spec in known if stages.is_light(*known[spec])]
         alone = [[spec] for spec in known if spec not in light]
-        return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
+        return ([light, *alone] if light[:1] == self.study.asked[:1] else [*alone, light]) if light else alone
 
     def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: asking.Shelf) -> Iterator["_Asked"]:
         """Ask some models, and say how each of them answered."""
         if plan:
-            part, ended = asking.answer_until(self.folder, self._load(specs[0]), plan, cache, self.study.batch_size)
+            model = self._load(specs[0])
+            settings = (self.study.batch_size, self._repeats(model))
+            part, ended = asking.answer_until(self.folder, model, plan, cache, *settings)
             parts, stopped = [[part]], str(ended) if ended.known else ""
         else:
             parts, stopped = self._run_models(specs, str(cache.path), shelf), ""
@@ -224,8 +249,11 @@ class Driver:
             stage = answer_folder(model.name, model.signature)
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
+            if unread := pipeline.count_unread(scans(self.folder.parts(stage))):
+                counts["unreadable"] = unread
             about = (model.signature, model.model.labels, model.model.batch_invariant)
-            yield _Asked(model.name, *about, stage, counts, accepted, stopped)
+            again = Counter(one.way for one in self._repeats(model))
+            yield _Asked(model.name, *about, stage, counts, accepted, stopped, again, is_noisy(model) and not again)
             del model  # before the next is loaded
 
     def score(self) -> Results[Score]:
@@ -307,7 +335,8 @@ class Driver:
         """
         jobs = [list(self._jobs("answers", [spec], cache)) for spec in specs]
         engines = [self._engine_for("answers", [spec]) for spec in specs]
-        current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
+        times = sum(1 + len(self._repeats(self._load(spec))) for spec in specs)
+        current().start("answers", times * self.folder.manifest["counts"]["asked"])
         if all(type(one) is InProcess for one in engines):
             made = asking.answer_shards([job for some in zip(*jobs, strict=True) for job in some], shelf)
             parts = [made[place :: len(specs)] for place in range(len(specs))]
@@ -353,7 +382,8 @@ class Driver:
         study, folder = self.study, str(self.folder.path.absolute())
         label_map = self._label_map(using[0]) if stage == "answers" else ()
         about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, self.plugins, self.fresh)
-        return (stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"]))
+        again = (study.repeats, tuple(study.repeat_ways))
+        return (stages.ShardJob(folder, number, *about, *again) for number in range(self.intake["shards"]))
 
     @property
     def plugins(self) -> tuple[str, ...]:
@@ -364,7 +394,7 @@ class Driver:
     def _named_for_workers(self) -> list[tuple[str, str]]:
         """The kind and spec of all that workers make, too."""
         study = self.study
-        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
+        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.asked))
         return [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
@@ -372,13 +402,18 @@ class Driver:
         if isinstance(self.engine, InProcess):
             return self.engine
         kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
+        if stage != "answers" and any(_ASKS_SERVER.search(spec) for spec in using):
+            return InProcess()  # limits of requests and costs are kept here
         if local := next((spec for spec in using if is_local(kind, spec)), ""):
             fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"
             message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
             warnings.warn(message, stacklevel=caller_level())
             return InProcess()
         if stage == "answers":
-            model = self._load(using[0]).model
+            answerer = self._load(using[0])
+            model = answerer.model
+            if model.by_driver or self._repeats(answerer):
+                return InProcess()  # limits are kept here; and workers are asked each text once
             alone = model.uses_all_cores and self.engine.shares_cores
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
         given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
@@ -394,14 +429,32 @@ class Driver:
             return self._known[spec]
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
 
+    def _repeats(self, model: Answerer) -> list[Repeat]:
+        return repeats_of(model, self.study.repeats, self.study.repeat_ways)
+
     def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:
         return tuple(sorted(label_map_of(self.study.label_map, split_name(spec)[0]).items()))
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
-        yield
+        try:
+            with spending(self.budget):
+                yield
+        finally:
+            self._note_spent()
         self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
+
+    def _note_spent(self) -> None:
+        """Write the ledger into the manifest: what this call spent on each model, and all calls on this folder."""
+        spent = self.budget.as_json()
+        if not spent:
+            return
+        if self._spent_before is None:
+            self._spent_before = dict(self.folder.manifest.get("spent", {}).get("in_all", {}))
+        before = self._spent_before
+        together = {name: added(before.get(name, {}), spent.get(name, {})) for name in {**before, **spent}}
+        self.folder.note(spent={"now": spent, "in_all": together})
 
     def _note(
         self, stage: str, signatures: Any, about: Mapping[str, Any] = MappingProxyType({}), **counts: int
@@ -422,6 +475,8 @@ class _Asked(NamedTuple):
     answered: dict[str, int | bool]
     accepted: Counts
     stopped: str
+    again: Mapping[str, int]
+    noise_unknown: bool
 
 
 def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:

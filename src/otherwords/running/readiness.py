@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -20,7 +20,8 @@ from ..models.answering import ask, run_canary
 from ..models.cache import Cache
 from ..models.canary import canary_batch
 from ..models.model import Answerer
-from ..problem import Task
+from ..models.repeating import repeats_of, warn_not_repeated
+from ..problem import AGAIN, Repeat, Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
 from ..scoring.requirements import conditions, refuse_absent_group, ungrouped
@@ -103,7 +104,7 @@ def _about(bound: Bound) -> dict[str, Any]:
 
 def files_read(names: Iterable[Any], study: Study) -> list[str | Path]:
     """All files and folders that a study reads: its data, and what its plug-ins name."""
-    kinds = ((generators, study.vary), (checks, study.check), (metrics, study.metrics), (models, study.models))
+    kinds = ((generators, study.vary), (checks, study.check), (metrics, study.metrics), (models, study.asked))
     return [*files_of(list(names)), *(file for kind, specs in kinds for one in specs for file in kind.files(one))]
 
 
@@ -120,21 +121,33 @@ def refuse_own_files(study: Study, opened: OpenedData, folder: RunFolder) -> Non
             raise BadInput(f"belongs to the run folder {folder.path}, which is written", where=str(one), fix=fix)
 
 
-def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) -> dict[str, bool]:
-    """Load every model and put it to the canary, one after the other; say which of them give probabilities.
+class Gives(NamedTuple):
+    """What there will be of a model besides labels: probabilities, answers to what is asked again."""
+
+    probabilities: bool
+    repeats: Sequence[Repeat]
+
+
+def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) -> dict[str, Gives]:
+    """Load every model and put it to the canary, one after the other; say what each of them will give.
 
     The last comes first, so that the first is still loaded when the answering begins.
     """
-    gives: dict[str, bool] = {}
-    current().start("models", len(study.models))
-    for spec in reversed(study.models):
+    gives: dict[str, Gives] = {}
+    not_repeated: list[str] = []
+    current().start("models", len(study.asked))
+    for spec in reversed(study.asked):
         model = load(spec)
+        again = repeats_of(model, study.repeats, study.repeat_ways)
+        if study.repeats and not again:
+            not_repeated.insert(0, model.name)
         if study.canary:
             run_canary(model, cache)
-        gives[model.name] = _gives_probabilities(model, cache) if study.canary else True
+        gives[model.name] = Gives(_gives_probabilities(model, cache) if study.canary else True, again)
         del model  # before the next is loaded
         current().advance(1)
     current().done()
+    warn_not_repeated(not_repeated)
     return dict(reversed(gives.items()))
 
 
@@ -176,7 +189,7 @@ def _added_columns(study: Study, folder: RunFolder, task: Task) -> set[str] | No
     return columns - {"id", "of", "label", *task.fields}
 
 
-def refuse_unmeasurable(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> None:
+def refuse_unmeasurable(study: Study, folder: RunFolder, task: Task, gives: dict[str, Gives]) -> None:
     """Refuse metrics that are asked for by name, and gates, for which the answers will lack something.
 
     The scoring is rehearsed on the first problems, with invented answers: with probabilities where the models give
@@ -261,7 +274,7 @@ def count_variants(folder: RunFolder) -> int:
     return int(kept(folder.scan("buckets")).select(pl.col("of").count()).collect().item())
 
 
-def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool], texts: bool) -> pl.DataFrame:
+def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, Gives], texts: bool) -> pl.DataFrame:
     """Answers that nobody gave, to problems of each role, each with two rewordings and with the controls there are."""
     found = folder.scan("problems")
     columns = found.collect_schema()
@@ -277,7 +290,7 @@ def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, boo
         if as_generator(bound.function).control:
             made.append(_restated(originals, f"~{bound.plugin.name}", control=bound.plugin.name))
     suite = pl.concat(made, how="diagonal_relaxed")
-    return pl.concat([_invented(suite, name, task, p, texts) for name, p in gives.items()], how="diagonal_relaxed")
+    return pl.concat([_invented(suite, name, task, one, texts) for name, one in gives.items()], how="diagonal_relaxed")
 
 
 def _has_rewordings(study: Study, rows: pl.DataFrame) -> bool:
@@ -290,15 +303,19 @@ def _restated(originals: pl.DataFrame, end: str, **marks: str) -> pl.DataFrame:
     return originals.with_columns(pl.col("id").alias("of"), pl.col("id") + end, *columns)
 
 
-def _invented(suite: pl.DataFrame, model: str, task: Task, p: bool, texts: bool) -> pl.DataFrame:
+def _invented(suite: pl.DataFrame, model: str, task: Task, gives: Gives, texts: bool) -> pl.DataFrame:
     count, labels = suite.height, task.labels
     given = {"pred": [labels[row % len(labels)] for row in range(count)]}
-    shares = {f"p:{label}": [float(pred == label) for pred in given["pred"]] for label in labels} if p else {}
+    given |= {one.column: given["pred"] for one in gives.repeats}
+    stated = labels if gives.probabilities else ()
+    shares = {f"p:{label}": [float(pred == label) for pred in given["pred"]] for label in stated}
     head = suite.select(
         pl.lit(model).alias("model"),
         pl.coalesce("of", "id").alias("bucket"),
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
     )
-    others = suite.drop("id", "of", "label", *(() if texts else task.fields)).drop("^p:.*$", *given, strict=False)
+    others = suite.drop("id", "of", "label", *(() if texts else task.fields)).drop(
+        f"^p:.*|{AGAIN}.*$", *given, strict=False
+    )
     return pl.concat([head, pl.DataFrame({**given, **shares}), others], how="horizontal")

@@ -43,6 +43,8 @@ class ShardJob:
     batch_size: int = 0
     plugins: tuple[str, ...] = ()
     fresh: bool = False
+    repeats: int = 0
+    repeat_ways: tuple[str, ...] = ()
 
 
 class Made(NamedTuple):

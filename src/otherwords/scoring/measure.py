@@ -19,7 +19,7 @@ from ..answers.suspicions import warn_suspicious
 from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, setting, shorten
 from ..metrics.metric import Metric, Outside, as_metric, role_of
-from ..problem import ALL_MODELS, Score
+from ..problem import ALL_MODELS, Repeat, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stopped_ends
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
@@ -89,6 +89,7 @@ def measure(
     variant: npt.ArrayLike,
     cluster: npt.ArrayLike | None = None,
     p: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+    again: Mapping[str, Sequence[npt.ArrayLike]] | None = None,
     labels: Sequence[str] = (),
     part: str = "",
     model: str = "model",
@@ -102,7 +103,8 @@ def measure(
     `metric` is a name with options, such as "flip_rate" or "pa(at=0.8)". `variant` names the variant that was answered
     and is empty ("" or None) for the original, of which each bucket has one. `gold`, or the originals, may be left out
     where the metric does not need them. `p` holds probabilities by label, or a row per answer with a column for each of
-    `labels`. `part` picks a number of a metric that gives several. A metric of contrasts takes all variants as
+    `labels`. `again` holds, by way ("usual", "cold"), the answers to the same, a list for each time that it was asked
+    again. `part` picks a number of a metric that gives several. A metric of contrasts takes all variants as
     contrasts, one of controls as controls. Texts and several models need a table: `otherwords.score`.
 
     >>> score = measure("flip_rate", gold=["yes"] * 3, pred=["yes", "no", "yes"], bucket=["a"] * 3, variant=["", 1, 2])
@@ -116,7 +118,12 @@ def measure(
         raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
     probabilities = {f"p:{label}": values for label, values in _by_label(p, labels).items()}
-    frame = _table(given | probabilities, metric).with_columns(model=pl.lit(model))
+    repeated = {
+        Repeat(way, number).column: values
+        for way, times in (again or {}).items()
+        for number, values in enumerate(times, 1)
+    }
+    frame = _table(given | probabilities | repeated, metric).with_columns(model=pl.lit(model))
     data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
     warn_suspicious(data.frame, Location(metric), labels)
     parts = kind.part_names(data)

@@ -313,7 +313,8 @@ def refuse_unanswerable(
         if one.model and one.model not in models:
             raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; there are: {', '.join(models)}")
         _refuse_group(one, table)
-        if bound.plugin.name not in USUAL and not metric.across:  # the usual ones need nothing but labels
+        plain = bound.plugin.name in USUAL and not metric.repeats  # the other usual ones need nothing but labels
+        if not plain and not metric.across:
             answers, where = of_model(table, place, one.model or models[0])
             data = read(answers, labels, where)
             _refuse_part(one, metric.part_names(data) if metric.parts else ())

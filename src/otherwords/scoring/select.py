@@ -13,12 +13,13 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import COLUMNS
 from ..answers.collapsing import collapse
+from ..answers.repeats import has_repeats
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, setting
-from ..frames import REJECTED
-from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
-from ..problem import ALL_MODELS, MOST_REPLICATES, Score
+from ..frames import LABEL_MASS, REJECTED, TEMPLATE
+from ..metrics.metric import FIXES, NO_REPEATS, Metric, as_metric, ratio, role_of
+from ..problem import AGAIN, ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import ASKED, UNTIL
 from ..significance.intervals import KINDS, has_closed_form
@@ -27,8 +28,11 @@ from ..storage.specs import short_names
 from ..storage.user_code import HERE, as_specs
 
 Result = TypeVar("Result")
-#: What is measured by default: the numbers of the papers that need nothing but labels.
+#: What stands before any flip rate, where the same was asked again: the noise, and what is left without it.
+NOISE = ("repeat_flips", "flip_rate_net")
+#: What is measured by default: the noise, and the numbers of the papers that need nothing but labels.
 USUAL = (
+    *NOISE,
     *("accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
@@ -42,8 +46,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "flips": (
         *("flip_rate", "flip_rate_merged", "flips_lost_by_merging", "flip_to_right", "flip_to_wrong"),
         *("flip_wrong_to_wrong", "flip_when_right", "flip_when_wrong", "flip_directions", "flips_by_margin"),
-        "flip_worst",
+        *("flip_worst", "flip_rate_net"),
     ),
+    "noise": ("repeat_flips", "way_flips"),
     "consistency": (
         *("p_c", "p_c_distinct", "p_c_corrected", "p_c_distinct_corrected", "p_c_bound"),
         *("label_agreement", "fleiss_kappa", "vap", "pvap", "pvap_distinct"),
@@ -218,13 +223,14 @@ def keep_supported(
     """The metrics that need nothing which the table of their role lacks: gold labels, or originals.
 
     The others are refused; where they were not asked for by name nor `required` by a gate, they are left out, with one
-    warning for each reason.
+    warning for each reason; without one where nothing was asked again, as in most tables.
     """
     kept = dict(by_role)
     left_out: dict[str, list[str]] = {}
     for role, table in tables.items():
         gold, originals = table["gold"].count() > 0, not is_variant(table["variant"]).all()
-        lacks = {one.signature: as_metric(one.function).lacking(gold, originals) for one in by_role[role]}
+        repeats = has_repeats(table)
+        lacks = {one.signature: as_metric(one.function).lacking(gold, originals, repeats) for one in by_role[role]}
         kept[role] = [one for one in by_role[role] if not lacks[one.signature]]
         for one in by_role[role]:
             if lacks[one.signature]:
@@ -232,6 +238,8 @@ def keep_supported(
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
+        if lacking == "repeats":
+            continue
         warnings.warn(
             f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
         )
@@ -257,8 +265,8 @@ def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[s
     plugins = [one.plugin for one in using]
     if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
         return list(schema)
-    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
-    return [name for name in schema if name in known or name.startswith("p:")]
+    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED, LABEL_MASS, TEMPLATE}
+    return [name for name in schema if name in known or name.startswith(("p:", AGAIN))]
 
 
 def explain_no_pairs(scores: Sequence[Score]) -> str:
@@ -346,7 +354,8 @@ def collect_measurable(
         except Unmeasurable as error:
             if not lenient:
                 raise
-            left_out.setdefault(error.message, []).append(title(bound, [bound]))
+            if error.message != NO_REPEATS:  # some models answer the same text the same, which was said
+                left_out.setdefault(error.message, []).append(title(bound, [bound]))
             continue
         if result is not None:
             results.append(result)

@@ -1,0 +1,58 @@
+"""Asking the same again on purpose: what the same text is answered tells how much of a flip is noise."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+
+from ..errors import BadInput, caller_level, setting
+from ..problem import SHUFFLED, USUAL_WAY, Repeat
+from .model import Answerer
+
+#: How to measure the noise of a model.
+HOW_TO_MEASURE = "ask again with --repeats 2 (repeats=2)"
+
+
+def local_ways(batch_invariant: bool) -> tuple[str, ...]:
+    """The ways of a model that runs here and draws nothing at random: it may depend on the rest of the batch."""
+    return () if batch_invariant else (SHUFFLED,)
+
+
+def function_ways(batch_invariant: bool) -> tuple[str, ...]:
+    """The ways of a user's function, of which nobody knows what it does."""
+    return (USUAL_WAY,) if batch_invariant else (SHUFFLED, USUAL_WAY)
+
+
+def refuse_wrong_repeats(count: int, ways: Sequence[str]) -> None:
+    """Refuse settings that no model could follow."""
+    field = setting("--repeats", "repeats")
+    if count < 0:
+        raise BadInput(f"found {count}", field=field, fix="give how often to ask again, such as 2")
+    if ways and not count:
+        fix = f"say how often: {setting('--repeats 2', 'repeats=2')}"
+        raise BadInput(f"nothing is asked again in the way {ways[0]}", field=field, fix=fix)
+
+
+def repeats_of(model: Answerer, count: int, ways: Sequence[str] = ()) -> list[Repeat]:
+    """How a model is asked again: `count` times in each of the `ways`, by default in its first one.
+
+    None of a model that gives the same answer to the same text, whatever happens.
+    """
+    known, chosen = model.model.ways, list(dict.fromkeys(ways))
+    if not count or not known:
+        return []
+    if unknown := [way for way in chosen if way not in known]:
+        field = setting("--repeat-way", "repeat_ways")
+        fix = f"it has {', '.join(known)}"
+        raise BadInput(f"cannot be asked again in the way {unknown[0]!r}", where=model.name, field=field, fix=fix)
+    return [Repeat(way, number) for way in chosen or known[:1] for number in range(1, count + 1)]
+
+
+def warn_not_repeated(names: Iterable[str]) -> None:
+    """Say which models are not asked again, though repeats were asked for."""
+    if some := list(names):
+        reason = "it gives the same answer to the same text" if len(some) == 1 else "they answer the same text the same"
+        warnings.warn(f"{', '.join(some)}: not asked again, because {reason}", stacklevel=caller_level())
+
+
+def is_noisy(model: Answerer) -> bool:
+    """Whether it is known that the same text may get another answer: from a server, or in another batch."""
+    return bool(model.model.ways) and (model.model.by_driver or not model.model.batch_invariant)
