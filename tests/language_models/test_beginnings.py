@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.language_models.beginnings import common_tokens, group_by_beginning, split_place
+from otherwords.language_models.beginnings import chat_texts, common_tokens, group_by_beginning, split_place
+from otherwords.language_models.completion import Message
 
 TEXTS = st.lists(st.text("ab", max_size=6), max_size=12)
 
@@ -58,3 +59,23 @@ def test_there_is_no_place_where_the_tokens_would_be_others():
 def test_common_tokens_leave_one_for_each_row():
     assert common_tokens([[1, 2, 3, 4], [1, 2, 5]]) == 2
     assert common_tokens([[1, 2, 3], [1, 2, 3]]) == 2
+
+
+def trimmed(chat):
+    """A template that trims, as Llama's does, and hides thoughts, as Qwen's does."""
+    return "".join(f"[{role}] {content.strip().split('<think>')[0]}\n" for role, content in chat)
+
+
+@given(
+    st.lists(st.sampled_from(["yes", " yes", "no ", "so <think>", "", "The last message of this chat."]), max_size=9)
+)
+def test_chats_are_rendered_as_if_one_by_one(contents):
+    chats = [(Message("system", "Answer."), Message("user", content)) for content in contents]
+    assert chat_texts(chats, trimmed) == [trimmed(chat) for chat in chats]
+
+
+def test_chats_of_one_frame_are_rendered_twice():
+    seen = []
+    chats = [(Message("system", "Answer."), Message("user", f"It rains {number} times.")) for number in range(50)]
+    assert chat_texts(chats, lambda chat: seen.append(chat) or trimmed(chat))[7] == trimmed(chats[7])
+    assert len(seen) == 2

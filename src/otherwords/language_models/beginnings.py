@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from .completion import Message
 
 #: Characters that a group of prompts must save for its beginning to be computed apart: some hundred tokens.
 WORTHWHILE = 1024
@@ -15,6 +18,10 @@ _MARGIN = 8
 #: Prompts of a group that are tokenised in one piece, to see that two pieces give the same tokens.
 _TRIED = 16
 
+#: A last message with which the frame of a chat is found, and how many chats must share one to look for it.
+_MARKER, _ENOUGH = "The last message of this chat.", 4
+
+Chat = tuple[Message, ...]
 Encode = Callable[[Sequence[str], bool], list[list[int]]]
 
 
@@ -27,10 +34,10 @@ class Group:
 
 
 def group_by_beginning(texts: Sequence[str], worthwhile: int = WORTHWHILE) -> list[Group]:
-    """Groups of texts that begin alike, those that save most first, and last those that share too little.
+    """Groups of texts that begin alike, and last those that share too little; each in the order of the texts.
 
     >>> group_by_beginning(["shots one", "other", "shots two", "shots"], worthwhile=8)
-    [Group(shared=5, members=[3, 0, 2]), Group(shared=0, members=[1])]
+    [Group(shared=5, members=[0, 2, 3]), Group(shared=0, members=[1])]
     """
     order = sorted(range(len(texts)), key=texts.__getitem__)
     alike = [_common(texts[a], texts[b]) for a, b in pairwise(order)]
@@ -43,9 +50,9 @@ def group_by_beginning(texts: Sequence[str], worthwhile: int = WORTHWHILE) -> li
         if shared * (end - start - 1) < worthwhile:
             loose += order[first:last]
             continue
-        groups.append(Group(shared, order[start:end]))
+        groups.append(Group(shared, sorted(order[start:end])))
         parts += [(a, b) for a, b in ((first, start), (end, last)) if a < b]
-    return groups + ([Group(0, loose)] if loose else [])
+    return groups + ([Group(0, sorted(loose))] if loose else [])
 
 
 def _best(alike: Sequence[int], first: int, last: int) -> tuple[int, int, int]:
@@ -109,3 +116,33 @@ def common_tokens(rows: Sequence[list[int]]) -> int:
     one, other = min(rows), max(rows)
     most = min(map(len, rows)) - 1
     return next((place for place in range(most) if one[place] != other[place]), max(most, 0))
+
+
+# Chats
+
+
+def chat_texts(chats: Sequence[Chat], render: Callable[[Chat], str]) -> list[str]:
+    """The texts of chats. Of chats that differ in the last message alone, one is rendered, and the others are like it.
+
+    Rendering a chat of many shots takes longer than computing its answer on a GPU. What a template may treat in its own
+    way (blanks at the ends, marks of thoughts and tools) is rendered as it is.
+    """
+    common = Counter((*chat[:-1], chat[-1].role) for chat in chats)
+    frames: dict[object, tuple[str, str] | None] = {}
+    texts = []
+    for chat in chats:
+        *before, last = chat
+        key, frame = (*before, last.role), None
+        if common[key] >= _ENOUGH and last.content == last.content.strip() and "<" not in last.content:
+            if key not in frames:
+                frames[key] = _frame(chat, render)
+            frame = frames[key]
+        texts.append(frame[0] + last.content + frame[1] if frame else render(chat))
+    return texts
+
+
+def _frame(chat: Chat, render: Callable[[Chat], str]) -> tuple[str, str] | None:
+    """What stands before and behind the last message, if it is the same for two of them."""
+    *before, last = chat
+    start, found, end = render((*before, Message(last.role, _MARKER))).partition(_MARKER)
+    return (start, end) if found and start + last.content + end == render(chat) else None

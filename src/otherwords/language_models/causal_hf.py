@@ -22,8 +22,8 @@ from ..inference.scheduling import Arrays, Scheduler
 from ..inference.shared_prefix import NotShareableError, Prefix, continuing, read_prefix
 from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
-from .beginnings import common_tokens, group_by_beginning, split_place
-from .completion import LENGTH, STOP, Capabilities, Completion, Request, Usage
+from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
+from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage
 from .writer import Decoding
 from .writer_hf import Author, Prompter, as_chat, special_tokens
 
@@ -100,6 +100,8 @@ class CausalModel:
         """
         import torch
 
+        if not requests or not texts:
+            return np.empty((len(requests), len(texts)))
         wanted = [row[:1] if first else row for row in self._continued(texts)]
         stems = sorted({tuple(row[:-1]) for row in wanted})
         known = sorted({token for row in wanted for token in row})
@@ -242,16 +244,18 @@ class CausalModel:
         """The prompts of plain requests, which get special tokens, and of chats, whose template has them."""
         for chat in (False, True):
             numbers = [number for number, one in enumerate(requests) if bool(one.messages) == chat]
+            if numbers and chat and not self.capabilities.chat:
+                fix = "use a template of plain form"
+                raise BadInput("its tokenizer has no template for chats", where=self.opened.who, fix=fix)
+            if numbers and chat:
+                texts = chat_texts([requests[number].messages for number in numbers], self._as_chat)
+            else:
+                texts = [requests[number].text for number in numbers]
             if numbers:
-                yield not chat, numbers, [clean(self._prompt(requests[number])) for number in numbers]
+                yield not chat, numbers, [clean(text) for text in texts]
 
-    def _prompt(self, request: Request) -> str:
-        if not request.messages:
-            return request.text
-        if not self.capabilities.chat:
-            fix = "use a template of plain form"
-            raise BadInput("its tokenizer has no template for chats", where=self.opened.who, fix=fix)
-        messages = [{"role": one.role, "content": one.content} for one in request.messages]
+    def _as_chat(self, chat: Sequence[Message]) -> str:
+        messages = [{"role": one.role, "content": one.content} for one in chat]
         return as_chat(self.opened, messages, fix="use a template of plain form, or one without a system message")
 
     def _rows(self, requests: Sequence[Request]) -> list[list[int]]:
