@@ -75,7 +75,7 @@ def test_list_shows_every_plug_in_of_a_kind_with_a_line_each(cli, kind):
 
 
 def test_list_shows_all_kinds(cli):
-    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == {*KINDS, "tasks"}
+    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == {*KINDS, "templates", "tasks"}
     table = cli("list").stdout
     for name in ("snli.v1", "contractions.v1", "surface.v1", "scripted.v1", "flip_rate.v1"):
         assert name in table
@@ -88,10 +88,17 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
         assert kind in shown
 
 
+def test_list_shows_templates_and_one_of_them_whole(cli):
+    rows = json.loads(cli("list", "templates", "--json").stdout)
+    assert {"kind": "templates", "name": "letters-rte", "task": "rte", "words": ["A", "B"]}.items() <= rows[4].items()
+    assert "letters-reversed-nli" in cli("list", "templates").stdout
+    assert "Does the premise entail the hypothesis? Answer:" in cli("list", "parte").stdout
+
+
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
         "error: no kind and nothing named 'model'; did you mean models? The kinds are: datasets, generators, checks, "
-        "masked_lms, writers, encoders, models, trainers, metrics, papers, tasks.\n"
+        "masked_lms, writers, encoders, models, trainers, metrics, papers, templates, tasks.\n"
     )
     for name, near in {
         "wordnt": "wordnet",
