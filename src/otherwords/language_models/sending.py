@@ -136,6 +136,7 @@ class Sender:
                     reply = await self._ask(_Way(client, budget), one.request)
                 except Exception as error:
                     self._error = self._error or error
+                    self.pace.stop()
                     return
                 if reply is not None:
                     keeper.add(one.key, reply)
@@ -153,6 +154,8 @@ class Sender:
                 return ended.reply
             if ended.error is not None:
                 raise ended.error
+            if self._error is not None:
+                return None
             failures, tries = failures + 1, tries + (not ended.busy)
             self._failures += 1
             self._give_up_if_hopeless(ended, tries)
@@ -179,6 +182,8 @@ class Sender:
         try:
             started = await self.pace.enter()
             entered = True
+            if self.pace.stopped:
+                return ended
             ended = Try(charged=True)  # should it be cancelled in flight
             ended = await self._try(way.client, request)
         finally:
@@ -189,7 +194,7 @@ class Sender:
             self.pace.grow()
         elif ended.busy:
             self.pace.halve(started)
-            self.pace.pause(min(ended.wait, self.manner.patience))
+            self.pace.pause(ended.wait if ended.wait <= self.manner.patience else 0.0)
         if ended.rest:
             self.pace.pause(min(ended.rest, self.manner.patience))
         return ended
