@@ -216,6 +216,14 @@ class Budget:
     def _reached(self, found: str, flag: str, keyword: str) -> LimitReached:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
 
+    def release(self, held: Reservation) -> None:
+        """A request was not sent after all."""
+        with self._lock:
+            self._requests -= 1
+            self._outstanding -= 1
+            self._reserved -= held.cost
+            self.spent(held.model).requests -= 1
+
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
         """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`."""
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0
