@@ -210,10 +210,10 @@ class Answerer:
     def _mass(self, raw: Any, count: int) -> Floats | None:
         if raw is None:
             return None
-        mass = np.asarray(raw, np.float64)
-        if mass.shape != (count,) or (mass < 0).any() or (mass > 1 + TOLERANCE).any():
+        mass = np.asarray(raw)
+        if mass.dtype.kind != "f" or mass.shape != (count,) or (mass < 0).any() or (mass > 1 + TOLERANCE).any():
             raise WrongAnswer(f"{self.name} returned {shorten(raw)} as mass; use a number from 0 to 1 for each problem")
-        return np.minimum(mass, 1.0)
+        return np.minimum(mass.astype(np.float64), 1.0)
 
     def _checked(self, raw: Any, batch: Batch) -> Predictions:
         if raw is None:
@@ -330,6 +330,9 @@ def label_map_of(label_map: LabelMap, model: str, labels: Sequence[str] = ()) ->
         for label, meaning in part.items():
             if not isinstance(meaning, str):
                 continue
+            if label_key(label) == UNREADABLE:
+                message = f"{UNREADABLE} stands for an answer that could not be read, and means no label"
+                raise BadInput(message, where=model, field="label_map", fix="leave it as it is: it is never right")
             if label_key(meanings.setdefault(label_key(label), meaning)) != label_key(meaning):
                 message = f"the label {label!r} is ambiguous: {meanings[label_key(label)]} and {meaning}"
                 raise BadInput(message, where=model, field="label_map", fix="labels that differ in case only are one")
