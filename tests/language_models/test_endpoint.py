@@ -27,7 +27,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_address_has_one_spelling(given: str, used: str) -> None:
     assert Endpoint("m", given).url == used
-    assert Endpoint("m", given).identity == f"m@{used}"
+    assert Endpoint("m", given).identity == f"m@{used.partition('://')[2]}"
 
 
 def test_the_variable_of_the_vendor_is_another_address(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,11 @@ from otherwords.models.answering import load
 from otherwords.problem import TASKS, Batch
 
 NLI = TASKS["nli"]
-TEXTS = [("A dog runs in the park.", "It rains."), ("No cat sleeps.", "A cat sleeps while it rains."), ("It rains.", "No.")]
+TEXTS = [
+    ("A dog runs in the park.", "It rains."),
+    ("No cat sleeps.", "A cat sleeps while it rains."),
+    ("It rains.", "No."),
+]
 
 
 @pytest.fixture(scope="module")
