@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
 from otherwords.language_models.completion import Completion, Usage
-from otherwords.language_models.replies import Replies, packed, replies_path, unpacked
+from otherwords.language_models.replies import ReplyStore, packed, replies_path, unpacked
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=400)
 COMPLETIONS = st.builds(
@@ -35,10 +35,10 @@ def key(number: int) -> bytes:
 
 def test_many_replies_are_found_and_older_ones_are_not(tmp_path: Path) -> None:
     replies = {key(number): Completion(f"reply {number}") for number in range(1200)}
-    with Replies(tmp_path / "r.sqlite") as store:
+    with ReplyStore(tmp_path / "r.sqlite") as store:
         store.store("m@u", replies)
     between = time.time()
-    with Replies(tmp_path / "r.sqlite") as store:
+    with ReplyStore(tmp_path / "r.sqlite") as store:
         store.store("m@u", {key(0): Completion("new")})
         found = dict(store.find([key(number) for number in range(2000)]))
         assert found == {**replies, key(0): Completion("new")}
@@ -47,7 +47,7 @@ def test_many_replies_are_found_and_older_ones_are_not(tmp_path: Path) -> None:
 
 
 def test_replies_of_one_model_are_deleted(tmp_path: Path) -> None:
-    with Replies(tmp_path / "r.sqlite") as store:
+    with ReplyStore(tmp_path / "r.sqlite") as store:
         store.store("one@u", {key(1): Completion("x")})
         store.store("two@u", {key(2): Completion("y")})
         assert store.prune(model="api.v1()#one@") == 1
@@ -63,18 +63,18 @@ def test_somebody_elses_file_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
     database.close()
     before = path.read_bytes()
     with pytest.raises(BadInput, match="not a file of replies"):
-        Replies(path)
+        ReplyStore(path)
     assert path.read_bytes() == before
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
-    with Replies(path) as store:
+    with ReplyStore(path) as store:
         store.store("m@u", {key(number): Completion("text " * 30) for number in range(500)})
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"r\.sqlite"), Replies(path) as store:
+    with pytest.raises(BadInput, match=r"r\.sqlite"), ReplyStore(path) as store:
         list(store.find([key(1)]))
 
 
