@@ -103,8 +103,8 @@ def test_a_run_that_is_killed_or_interrupted_sends_no_finished_request_again(
         command += ["-m", f"api:tiny(url={server.url}, concurrency=8)", "--cache", str(tmp_path / "answers.sqlite")]
         kept: list[int] = []
         for moment in moments:
-            process = otherwords(*command)
-            while sum(server.finished.values()) < moment and process.poll() is None:
+            process, begin = otherwords(*command), sum(server.finished.values())
+            while sum(server.finished.values()) < max(moment, begin + 1) and process.poll() is None:
                 time.sleep(0.002)
             process.send_signal(how)
             _, error = process.communicate(timeout=30)

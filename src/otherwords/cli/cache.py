@@ -33,7 +33,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     size, more = (one.stat().st_size if one.is_file() else 0 for one in (path, beside))
     if json:
         about = {"path": str(beside), "bytes": more, "models": kept}
-        print_json({"path": str(path), "bytes": size, "models": rows, "replies": about})
+        print_json({"path": str(path), "bytes": size, "models": rows, **({"replies": about} if kept else {})})
         return
     screen = console()
     screen.print(
