@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_faults_lose_nothing_and_nothing_is_answered_twice(store: Path) -> None:
-    requests = [asked(number) for number in range(250)]
+    requests = [asked(number) for number in range(150)]
     with ChatServer() as server:
         right = replies(served(server), requests)
     with ChatServer(faults=0.3, slow=1.5) as server:
