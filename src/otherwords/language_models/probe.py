@@ -74,7 +74,7 @@ def find_capabilities(
     folder: Path,
     manner: Manner = Manner(),
     *,
-    fresh: bool = False,  # noqa: B008 (a tuple)
+    fresh: bool = False,
 ) -> ProbeResult:
     """What was found out before about an endpoint, from the folder; or now, and stored there."""
     path = folder / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"

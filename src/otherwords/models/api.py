@@ -40,7 +40,7 @@ def api(
     patience: float = 120.0,
     served_as: str = "",
     extra: Any = None,
-    task: Task = get_task("nli"),  # noqa: B008 (frozen)
+    task: Task | None = None,
 ) -> Model:
     """Ask a language model on a server, by a template.
 
@@ -60,7 +60,7 @@ def api(
     served = Served(endpoint, _capabilities(dialect, chat), concurrency=concurrency, manner=manner)
     asked = prompted(
         served,
-        task,
+        task or get_task("nli"),
         template=template,
         readout=readout,
         shots=shots,
