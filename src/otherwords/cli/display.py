@@ -93,6 +93,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_left_out(done.left_out)
     _print_self_judged(done.self_judged)
     _print_answered(done.answered)
+    _print_noise_unknown(done.noise_unknown)
     print_unreworded(done.counts)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
@@ -110,6 +111,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
         print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
+    _print_noise_unknown(manifest.get("noise_unknown", []))
 
 
 def print_unreworded(counts: Mapping[str, int]) -> None:
@@ -154,6 +156,14 @@ def _print_answered(counts: Mapping[str, Mapping[str, int | bool]]) -> None:
             parts = f"{one['parts_reused']:,} of {one['parts']:,} parts reused"
             line += f", {one['from_folder']:,} from this folder ({parts})"
         print_line(f"{line}; all asked anew, stored answers replaced" if one["fresh"] else line)
+
+
+def _print_noise_unknown(models: Sequence[str]) -> None:
+    """Print of which models the noise was not measured, and how to."""
+    from ..report.noise import noise_unknown
+
+    if line := noise_unknown({"noise_unknown": models}):
+        print_line(line)
 
 
 def print_funnel(funnel: Funnel | None) -> None:

@@ -58,7 +58,8 @@ def flip_rate_net(way: str = "") -> Any:
     return Metric(
         lambda answers: _pairs(answers, way),
         first_less_second,
-        sides=both_shares,
+        rate=True,
+        floor=lambda totals: both_shares(totals)[1],
         bounds=(-1, 1),
         gold=False,
         labels_only=True,
