@@ -97,7 +97,7 @@ KINDS = {
     "net": (
         "Wilson beyond noise",
         (
-            "For a share less the noise floor, which is in truth never below 0, and by chance may be: Wilson's interval "
+            "For a share less the noise floor, in truth never below 0, though by chance it may be: Wilson's interval "
             "with an error that has two parts, the noise and that of a share."
         ),
     ),

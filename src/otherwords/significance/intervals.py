@@ -131,11 +131,12 @@ def _net_ends(
     with np.errstate(invalid="ignore", divide="ignore"):
         most = product / n
         size = np.where((error > _NOTHING**2) & (error < most), product / error, n)
-        high = np.maximum(_solve(value, error - np.minimum(error, most), size, q)[1], z * z / (n + z * z))
+        floor = z * z / (n + z * z)
+        high = np.maximum(_solve(value, error - np.minimum(error, most), size, q)[1], floor)
         rest = error - noise
         size = np.where((rest > _NOTHING**2) & (product > 0), product / rest, np.inf)
         below = value - q * np.sqrt(np.where(value > 0, noise, error))
-        low = np.where(below > 0, _solve(value, noise, size, q)[0], below)
+        low = np.minimum(np.where(below > 0, _solve(value, noise, size, q)[0], below), 1 - floor)
     known = (n > 1) & ~np.isnan(value)
     return tuple(np.round(np.where(known, np.clip(end, -1, 1), np.nan), _PLACES) for end in (low, high))  # type: ignore[return-value]
 
