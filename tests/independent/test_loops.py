@@ -543,6 +543,9 @@ def test_arrays_are_measured_like_tables(seed: int) -> None:
         columns["cluster"] = [row.get("cluster") for row in table.rows]
     if table.probabilities:
         columns["p"] = {label: [float(row["p"][label]) for row in table.rows] for label in table.labels}
+    if table.again:
+        times = {way: range(count) for way, count in table.again.items()}
+        columns["again"] = {way: [[row["again"][way][i] for row in table.rows] for i in n] for way, n in times.items()}
     data = table.answers("m0")
     for name in random.Random(seed).sample(names, min(8, len(names))):
         numbers = LOOPS[name](data, **table.specs[name])

@@ -62,8 +62,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
-    check_repeats(frame, names, where)
     gold, pred = _gold_codes(frame, names, where), label_codes(frame["pred"], names, where)
+    check_repeats(frame, names, where)
     heads = originals if len(originals) else np.unique(bucket, return_index=True)[1]  # one row of every bucket
     if not _are_contrasts(frame, where):
         _check_gold(frame, bucket, gold, heads, size, where)
