@@ -226,7 +226,7 @@ def test_where_answers_vary_and_nobody_asked_again_it_is_said_once(tmp_path: Pat
     assert measured.manifest["noise_unknown"] == []
     page = measured.report.read_text()
     assert "was not measured" not in page
-    assert page.index("Noise first: asked the same text again, varies gives another answer on 0.0") < page.index(
+    assert page.index("Noise first: asked the same text again, varies gives another answer 0.0") < page.index(
         "one answer"
     )
 

@@ -16,9 +16,9 @@ def noise_sentence(scores: Sequence[Score]) -> str:
 
     >>> noise = Score("repeat_flips", "repeat_flips.v1()", "m", None, 0.02, 0.01, 0.04, 50, 100)
     >>> net = Score("flip_rate_net", "flip_rate_net.v1()", "m", None, 0.05, 0.02, 0.09, 50, 100)
-    >>> start, floor, rest = noise_sentence([noise, net]).replace("\u00a0", " ").partition("on 2.0 % [1.0, 4.0]; ")
-    >>> print(start, rest, sep="| ")
-    Noise first: asked the same text again, m gives another answer | net of that, 5.0 % [2.0, 9.0] flip.
+    >>> start, rest = noise_sentence([noise, net]).replace("\u00a0", " ").split(": ")
+    >>> print(rest)
+    asked the same text again, m gives another answer 2.0 % [1.0, 4.0] of the time (net of that, 5.0 % [2.0, 9.0] flip).
     """
     floor, net = (_of_models(scores, name) for name in NOISE)
     if not floor:
@@ -26,12 +26,14 @@ def noise_sentence(scores: Sequence[Score]) -> str:
     start = "Noise first: asked the same text again, "
     if len(floor) <= _NAMED:
         verb = dict.fromkeys(floor, "") | {next(iter(floor)): "gives another answer "}
-        parts = [f"{model} {verb[model]}on {_share(one)}{_net(net.get(model))}" for model, one in floor.items()]
+        parts = [
+            f"{model} {verb[model]}{_share(one)} of the time{_net(net.get(model))}" for model, one in floor.items()
+        ]
         return f"{start}{', and '.join(parts)}."
     least, most = (choose(floor, key=lambda model: floor[model].value or 0.0) for choose in (min, max))
     return (
-        f"{start}{least} gives another answer least often of {len(floor)} models, on {_share(floor[least])}"
-        f"{_net(net.get(least))}, and {most} most often, on {_share(floor[most])}{_net(net.get(most))}."
+        f"{start}{least} gives another answer least often of {len(floor)} models, {_share(floor[least])} of the time"
+        f"{_net(net.get(least))}, and {most} most often, {_share(floor[most])}{_net(net.get(most))}."
     )
 
 
@@ -62,7 +64,7 @@ def _net(score: Score | None) -> str:
     if score is None:
         return ""
     told = score.low is None or score.low > 0
-    return f"; net of that, {_share(score)} flip" if told else f"; net of that, {_share(score)}, which may be nothing"
+    return f" (net of that, {_share(score)} flip)" if told else f" (net of that, {_share(score)}: perhaps nothing)"
 
 
 def _share(score: Score) -> str:
