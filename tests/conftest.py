@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import llama_cpp
 import pytest
 
 #: Tiny models compute on one thread: two wait for each other, and for the other test processes, ten times as long.
@@ -47,3 +48,23 @@ def shared() -> Path:
     if not DATA.is_dir():
         pytest.skip("needs ../shared/data")
     return DATA
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """A small language model as a GGUF file."""
+    if reason := llama_cpp.why_not():
+        pytest.skip(reason)
+    found = llama_cpp.model_file()
+    assert found
+    return found
+
+
+@pytest.fixture(scope="session")
+def llama_server(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of llama.cpp's server with that model, `http://127.0.0.1:PORT/v1`, where it is called smollm2."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "llama_cpp"
+    shared.mkdir(exist_ok=True)
+    with llama_cpp.serving(shared) as address:
+        yield address

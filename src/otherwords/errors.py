@@ -9,7 +9,9 @@ OtherwordsError
 ├── LabelOrder       a model's labels seem permuted (exit code 1)
 ├── GateFailed       a score misses a required value (exit code 1)
 ├── Busy             another process is using the folder
-└── WorkerLost       a worker process was killed, or ended by itself
+├── WorkerLost       a worker process was killed, or ended by itself
+└── ServerFailed     a server of a language model cannot be asked further; what it answered is kept
+    └── LimitReached a limit of requests or costs leaves no room for the next request (exit code 1)
 """
 
 import os
@@ -89,6 +91,16 @@ class Busy(OtherwordsError):
 
 class WorkerLost(OtherwordsError):
     """A worker process ended in the middle of a shard. Shards that were done before are kept."""
+
+
+class ServerFailed(OtherwordsError):
+    """A server of a language model cannot be asked any further. Replies that came before are kept."""
+
+
+class LimitReached(ServerFailed):
+    """A limit that the user set leaves no room for the next request. Replies that came before are kept."""
+
+    exit_code = 1
 
 
 def shorten(value: object, limit: int = 60) -> str:

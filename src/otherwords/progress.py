@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -31,7 +31,7 @@ class ProgressLine(Progress):
 
     def start(self, stage: str, total: int | None = None) -> None:
         """A stage begins."""
-        self._stage, self._total, self._count, self._width = stage, total, 0, 0
+        self._stage, self._total, self._count, self._width, self._note = stage, total, 0, 0, ""
         self._begin = self._last = time.monotonic()
 
     def advance(self, count: int) -> None:
@@ -39,7 +39,17 @@ class ProgressLine(Progress):
         self._count += count
         if time.monotonic() - self._last > 0.2:
             self._last = time.monotonic()
-            self._write("")
+            self._write(f" ({self._note}{self._left()})" if self._note else "")
+
+    def note(self, text: str) -> None:
+        """Something to show beside the count."""
+        self._note = text
+
+    def _left(self) -> str:
+        if not self._total or not self._count:
+            return ""
+        seconds = (time.monotonic() - self._begin) * (self._total / self._count - 1)
+        return f", {max(0, seconds):,.0f} s left"
 
     def done(self) -> None:
         """The stage ended well."""
@@ -69,6 +79,35 @@ def current() -> Progress:
 def show_progress(on: bool = True) -> None:
     """Show how far each stage is, on a line of standard error, from now on; or no longer."""
     _usual[0] = ProgressLine() if on else Progress()
+
+
+_part: ContextVar[Callable[[float], None] | None] = ContextVar("part", default=None)
+
+
+def advance_part(share: float) -> None:
+    """So much of a step that somebody else reports as one is done, from 0 to 1: of a batch that a model answers."""
+    if report := _part.get():
+        report(share)
+
+
+@contextmanager
+def advancing(count: int, advance: Callable[[int], None]) -> Iterator[None]:
+    """A block that does so many rows: `advance` gets parts of them as it goes, and the rest at its end."""
+    done = 0
+
+    def report(share: float) -> None:
+        nonlocal done
+        more = int(count * min(1.0, share)) - done
+        if more > 0:
+            done += more
+            advance(more)
+
+    token = _part.set(report)
+    try:
+        yield
+    finally:
+        _part.reset(token)
+    report(1.0)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, print_summary
+from .display import bars, print_planned, print_summary
 
 
 def answer(
@@ -14,6 +14,7 @@ def answer(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
+    template: opt.Templates = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: opt.BatchSize = 0,
     cache: opt.CachePath = "",
@@ -31,6 +32,10 @@ def answer(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Ask models.
@@ -38,6 +43,9 @@ def answer(
     Writes one row per input row with `model, bucket, variant, gold, pred, p:<label>...`. An original has an empty
     `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
     `pred`, and the reason in `rejected`.
+
+    Language models are asked by templates: with several, the answers of each are those of a model of its own, with a
+    column `template`. An answer that cannot be read is `unreadable`, which is never right.
 
     With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
     answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
@@ -56,6 +64,7 @@ def answer(
             out,
             model,
             label_map=parse_label_maps(label_map),
+            templates=template,
             canary=not no_canary,
             cache=None if no_cache else cache,
             batch_size=batch_size,
@@ -66,7 +75,13 @@ def answer(
             confidence=confidence,
             repeats=repeats,
             repeat_ways=repeat_way,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
+            dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if not quiet:
+    if done.planned is not None:
+        print_planned(done.planned)
+    elif not quiet:
         print_summary(done, out)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, OtherwordsError, WorkerLost
+from ..errors import ON_COMMAND_LINE, OtherwordsError, ServerFailed, WorkerLost
 from . import (
     answer,
     audit,
@@ -155,7 +155,8 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except OtherwordsError as error:
-                kept = f"; {_KEPT.get(ctx.invoked_subcommand, _NOTHING_KEPT)}" if isinstance(error, WorkerLost) else ""
+                stopped = isinstance(error, WorkerLost | ServerFailed)
+                kept = f"; {_KEPT.get(ctx.invoked_subcommand, _NOTHING_KEPT)}" if stopped else ""
                 _print_error(f"{error}{kept}", error if ctx.params.get("debug") else None)
                 raise typer.Exit(error.exit_code) from error
             except BrokenPipeError:

@@ -18,6 +18,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..language_models.replies import Replies, replies_path
     from ..models.cache import Cache, default_path
 
     path = Path(cache or default_path())
@@ -25,9 +26,14 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     if _exists(path, bool(cache)):
         with Cache(path, writing=False) as store:
             rows = store.info()
-    size = path.stat().st_size if path.is_file() else 0
+    beside, kept = replies_path(path), list[dict[str, Any]]()
+    if beside.is_file():
+        with Replies(beside) as replies:
+            kept = replies.info()
+    size, more = (one.stat().st_size if one.is_file() else 0 for one in (path, beside))
     if json:
-        print_json({"path": str(path), "bytes": size, "models": rows})
+        about = {"path": str(beside), "bytes": more, "models": kept}
+        print_json({"path": str(path), "bytes": size, "models": rows, "replies": about})
         return
     screen = console()
     screen.print(
@@ -42,6 +48,10 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
         table.add_row(Text(row["signature"]), Text(row["task"]), f"{row['answers']:,}", newest)
     if rows:
         screen.print(table)
+    if kept:
+        count = sum(row["replies"] for row in kept)
+        line = f"{beside}: {count:,} replies of servers, {more / 1e6:,.1f} MB"
+        screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -56,8 +66,9 @@ def prune(
     everything: Annotated[bool, typer.Option("--all", help="Delete every answer.")] = False,
     cache: opt.CachePath = "",
 ) -> None:
-    """Delete stored answers: those of a model, those older than some days, or all."""
+    """Delete stored answers: those of a model, those older than some days, or all; and replies of servers likewise."""
     from ..errors import BadInput
+    from ..language_models.replies import Replies, replies_path
     from ..models.cache import Cache, default_path
 
     if everything == bool(model or older_than is not None):
@@ -66,7 +77,11 @@ def prune(
     if _exists(path, bool(cache)):
         with Cache(path) as store:
             deleted = store.prune(model=model, older_than_days=older_than)
-    typer.echo(f"{deleted:,} answers deleted")
+    line = f"{deleted:,} answers deleted"
+    if (beside := replies_path(path)).is_file():
+        with Replies(beside) as replies:
+            line += f", {replies.prune(model=model, older_than_days=older_than):,} replies of servers"
+    typer.echo(line)
 
 
 def _exists(path: Path, chosen: bool) -> bool:

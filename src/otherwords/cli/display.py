@@ -58,6 +58,7 @@ def bars(quiet: bool) -> Iterator[None]:
         Rate(),
         progress.TimeElapsedColumn(),
         progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
     shown = progress.Progress(*layout, console=console(stderr=True))
 
@@ -67,11 +68,14 @@ def bars(quiet: bool) -> Iterator[None]:
 
         def start(self, stage: str, total: int | None = None) -> None:
             shown.start()  # not before: what fails at once leaves no empty line
-            self.task, self.count = shown.add_task(stage, total=total), 0
+            self.task, self.count = shown.add_task(stage, total=total, note=""), 0
 
         def advance(self, count: int) -> None:
             self.count += count
             shown.advance(self.task, count)
+
+        def note(self, text: str) -> None:
+            shown.update(self.task, note=text)
 
         def done(self) -> None:
             shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
@@ -94,6 +98,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_self_judged(done.self_judged)
     _print_answered(done.answered)
     _print_noise_unknown(done.noise_unknown)
+    _print_spent(done.spent)
     print_unreworded(done.counts)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
@@ -112,6 +117,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
     _print_noise_unknown(manifest.get("noise_unknown", []))
+    _print_spent(manifest.get("spent", {}))
 
 
 def print_unreworded(counts: Mapping[str, int]) -> None:
@@ -155,6 +161,7 @@ def _print_answered(counts: Mapping[str, Mapping[str, int | bool]]) -> None:
         if one["parts_reused"]:
             parts = f"{one['parts_reused']:,} of {one['parts']:,} parts reused"
             line += f", {one['from_folder']:,} from this folder ({parts})"
+        line += f", {one['unreadable']:,} unreadable" if one.get("unreadable") else ""
         print_line(f"{line}; all asked anew, stored answers replaced" if one["fresh"] else line)
 
 
@@ -164,6 +171,34 @@ def _print_noise_unknown(models: Sequence[str]) -> None:
 
     if line := noise_unknown({"noise_unknown": models}):
         print_line(line)
+
+
+def _print_spent(spent: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """Print what asking servers took: by this call, and by all on this folder, where these were more."""
+    for model, one in spent.get("now", {}).items():
+        line, whole = spent_line(one), spent["in_all"][model]
+        in_all = f"; in all {spent_line(whole)}" if whole["requests"] > one["requests"] else ""
+        print_line(f"{model}: {line}{in_all}")
+
+
+def print_planned(planned: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what asking would take, on standard output."""
+    for model, one in planned.items():
+        typer.echo(f"{model}: about {spent_line(one)}" if one["requests"] else f"{model}: no request to a server")
+
+
+def spent_line(one: Mapping[str, Any]) -> str:
+    """Requests, tokens and costs as a line.
+
+    >>> spent_line({"requests": 1200, "retries": 2, "prompt": 80000, "cached": 0, "completion": 1200, "reasoning": 0})
+    '1,200 requests (2 of them again), 80,000 tokens of prompts, 1,200 of completions'
+    """
+    again = f" ({one['retries']:,} of them again)" if one.get("retries") else ""
+    cached = f" ({one['cached']:,} cached)" if one.get("cached") else ""
+    thought = f" ({one['reasoning']:,} of reasoning)" if one.get("reasoning") else ""
+    line = f"{one['requests']:,} request{'' if one['requests'] == 1 else 's'}{again}, "
+    line += f"{one['prompt']:,} tokens of prompts{cached}, {one['completion']:,} of completions{thought}"
+    return line + (f", {one['cost']:,.4f} {one.get('currency', '')}".rstrip() if "cost" in one else "")
 
 
 def print_funnel(funnel: Funnel | None) -> None:

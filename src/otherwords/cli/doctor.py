@@ -21,6 +21,8 @@ CORE = (
 #: Those of each optional part.
 EXTRAS = {
     "hf": ("safetensors", "torch", "transformers"),
+    "api": ("httpx2",),
+    "gguf": ("xllamacpp",),
     "datasets": ("datasets",),
     "pandas": ("pandas", "pyarrow"),
     "train": ("safetensors", "torch", "transformers", "onnx"),

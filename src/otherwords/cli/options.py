@@ -107,6 +107,21 @@ Plugins = Annotated[
     list[str],
     typer.Option("--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated."),
 ]
+MaxRequests = Annotated[
+    int | None,
+    typer.Option("--max-requests", metavar="N", min=0, help="Stop before more requests are sent to servers."),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="X", min=0, help="Stop before requests may cost more, by --prices."),
+]
+PriceTable = Annotated[
+    str, typer.Option("--prices", metavar="FILE", help="A TOML file: what a million tokens of each model cost.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Count the requests to servers, their tokens and costs; send and write nothing."),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
 NoCanary = Annotated[
     bool,
@@ -150,6 +165,15 @@ _BATCH_SIZE = typer.Option(
 )
 BatchSize = Annotated[int, _BATCH_SIZE]
 StudyBatchSize = Annotated[int | None, _BATCH_SIZE]
+Templates = Annotated[
+    list[str],
+    typer.Option(
+        "--template",
+        metavar="TEMPLATE",
+        help="How a language model is asked: a name (otherwords list templates) or a .toml file. May be repeated: each "
+        "makes a model, called MODEL@TEMPLATE.",
+    ),
+]
 Metrics = Annotated[
     list[str],
     typer.Option(

@@ -12,6 +12,7 @@ from .display import (
     print_gates,
     print_json,
     print_one_answer,
+    print_planned,
     print_run,
     print_table,
     print_unreworded,
@@ -59,6 +60,7 @@ def run(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
+    template: opt.Templates = [],  # noqa: B006
     repeats: opt.StudyRepeats = None,
     repeat_way: opt.RepeatWays = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
@@ -87,6 +89,10 @@ def run(
         ),
     ] = None,
     require: opt.Require = [],  # noqa: B006
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -95,6 +101,7 @@ def run(
     Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
     """
     from ..registry import generators as registered
+    from ..running.estimating import estimate
     from ..running.runner import run as run_study
     from ..running.study import read_study
     from ..storage.run_folder import RunFolder
@@ -102,13 +109,15 @@ def run(
     from .tables import score_table
 
     given: dict[str, Any] = {
-        "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
+        "data": data, "vary": generators, "check": checks, "models": model, "templates": template,
+        "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "repeats": repeats, "repeat_ways": repeat_way,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size, "shard": shard, "require": require, "engine": engine,
         "workers": workers or None, "gpus": opt.gpu_numbers(gpus), "gpu_share": gpu_share, "shared": shared,
+        "max_requests": max_requests, "max_cost": max_cost, "prices": prices,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:
@@ -118,6 +127,11 @@ def run(
     settled = read_study(study or {}, **chosen)
     if words := opt.given(veto=veto, corpus=corpus, table=table):
         chosen["vary"] = registered.with_options(settled.vary, **words)
+    if dry_run:
+        with bars(quiet):
+            planned = estimate(study or None, out=out or None, fresh=fresh, **chosen)
+        print_json(planned) if json else print_planned(planned)
+        return
     with bars(quiet):
         result = run_study(study or None, out=out or None, fresh=fresh, **chosen)
     if not quiet:

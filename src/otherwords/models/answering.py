@@ -4,7 +4,7 @@ import glob
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, WrongAnswer, caller_level
-from ..problem import AGAIN, SHUFFLED, Batch, Repeat, Task, label_key
+from ..errors import BadInput, WrongAnswer, caller_level, setting
+from ..frames import LABEL_MASS
+from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
+from ..progress import advancing
 from ..registry import models
 from ..storage.files import digest
 from ..storage.specs import split_name
@@ -24,6 +26,7 @@ from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .predictions import Ints, Predictions
 from .python_callable import AnyModel, as_spec
+from .templates import template_name
 from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
@@ -31,6 +34,8 @@ Progress = Callable[[int], None]
 _PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
+#: Labels that have less of the probability than this, on average, are not what a language model answers with.
+LOW_MASS = 0.5
 
 
 def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh: bool = False) -> Answerer:
@@ -69,6 +74,32 @@ def _matching(spec: str) -> list[str]:
     alias, options = found["alias"] or "", found["options"] or ""
     names = [f"{alias[:-1]}-{Path(path).name}=" if alias else "" for path in paths]
     return [f"{name}{found['kind']}:{path}{options}" for name, path in zip(names, paths, strict=True)]
+
+
+def with_templates(specs: Sequence[str], templates: Sequence[str]) -> list[str]:
+    """The specs, with a model for each template, called `model@template`, where a model takes one and names none."""
+    if not templates:
+        return list(specs)
+    takers = [models.takes(split_name(spec)[1], "template") for spec in specs]
+    if specs and not any(takers):
+        kinds = " or ".join(plugin.name for plugin in models if "template" in plugin.options())
+        message = f"{', '.join(split_name(spec)[0] for spec in specs)} takes no template, or has one"
+        raise BadInput(message, field=setting("--template", "templates"), fix=f"use a language model: {kinds}")
+    names = {template: template_name(template) for template in dict.fromkeys(templates)}
+    if len({*names.values()}) < len(names):
+        fix = "give each a name of its own: name = ... in the file"
+        raise BadInput("two templates have the same name", field=setting("--template", "templates"), fix=fix)
+    return [
+        one
+        for spec, takes in zip(specs, takers, strict=True)
+        for one in ([_with_template(spec, *pair) for pair in names.items()] if takes else [spec])
+    ]
+
+
+def _with_template(spec: str, template: str, called: str) -> str:
+    name, plain = split_name(spec)
+    base = name if name != plain else plain.partition("(")[0]
+    return f"{base}@{called}={models.respell(plain, template=template)}"
 
 
 def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
@@ -201,11 +232,12 @@ class Asker:
     """
 
     def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0, repeats: Sequence[Repeat] = ()):
-        task = _task_key(model.task)
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
-        self._number = writer.cache.model(model.signature, task)
-        self._key = bytes.fromhex(digest(model.signature, task))
+        self._number = writer.cache.model(model.signature, _task_key(model.task))
+        self._key = _model_key(model)
         self._recent = writer.recent[self._number]
+        if keep := model.model.keep_replies:
+            keep(writer.cache.path, model.loaded if model.fresh else 0.0)
         self.again = [Asker(model.repeated(one), writer, batch_size) for one in repeats]
 
     def look_up(self, texts: Texts, *, batched: bool = True) -> Questions:
@@ -246,18 +278,17 @@ class Asker:
             unknown = {key: row for key, row in unknown.items() if row not in known}
             batches = self._batches(texts, unknown)
         progress(sum(int(texts.counts[rows].sum()) for rows, _ in parts))
-        stored = []
+        stored: list[bytes] = []
         for one in batches:
-            answers = self.model(one.batch)
-            parts.append((one.rows, answers))
-            if self.model.is_storable():
-                self._writer.add(self._number, one.keys, answers)
-                stored.append(one)
-            progress(int(texts.counts[one.rows].sum()))
+            with advancing(int(texts.counts[one.rows].sum()), progress):
+                answers = self.model(one.batch)
+                parts.append((one.rows, answers))
+                if self.model.is_storable():
+                    stored += self._store(one.keys, answers)
         whole = Predictions.merge(len(texts.counts), parts)
         if stored:
-            if len(stored) < len(batches):
-                unknown = {key: row for one in stored for key, row in zip(one.keys, one.rows.tolist(), strict=True)}
+            if len(stored) < len(unknown):
+                unknown = {key: unknown[key] for key in stored}
             self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
 
@@ -272,21 +303,29 @@ class Asker:
         says which rows have an answer: nobody may have been able to give one.
         """
         texts = questions.texts
-        parts, asked = self._known(questions), dict[bytes, int]()
+        parts, asked, kept = self._known(questions), dict[bytes, int](), 0
         for keys, answers, storable in replies:
             some = {key: questions.unknown[key] for key in keys}
             parts.append((np.fromiter(some.values(), np.int64, len(some)), answers))
             asked |= some
             if storable:
-                self._writer.add(self._number, keys, answers)
+                kept += len(self._store(keys, answers))
         whole = Predictions.merge(len(texts.counts), parts)
         there = np.zeros(len(whole), np.bool_)
         for rows, _ in parts:
             there[rows] = True
         if replies:
-            not_stored = not all(one.storable for one in replies)
-            self._recent.append((self._writer.added + not_stored, asked, whole))
+            self._recent.append((self._writer.added + (kept < len(asked)), asked, whole))
         return whole.take(texts.places), there[texts.places]
+
+    def _store(self, keys: list[bytes], answers: Predictions) -> list[bytes]:
+        """Store a batch, without what is transient, and return the keys of what was stored."""
+        if answers.transient is not None and answers.transient.any():
+            kept = np.flatnonzero(~answers.transient)
+            keys, answers = [keys[row] for row in kept.tolist()], answers.take(kept)
+        if keys:
+            self._writer.add(self._number, keys, answers)
+        return keys
 
     def _known(self, questions: Questions) -> list[tuple[Ints, Predictions]]:
         """What the cache had, and what was asked since then."""
@@ -303,6 +342,19 @@ class Asker:
             for same, places, answers in shared
             if same
         ]
+
+
+def open_batches(model: Answerer, texts: Texts, cache: Cache | None, seen: set[bytes]) -> Iterator[Batch]:
+    """The batches that a model would be asked: texts that neither the cache has, nor an earlier call, by their keys."""
+    keys = keys_of(_model_key(model), texts.columns)
+    unknown = {key: row for row, key in enumerate(keys) if key not in seen}
+    seen.update(unknown)
+    if cache and not model.fresh:
+        known = list(unknown)
+        for row in cache.find(known).rows.tolist():
+            del unknown[known[row]]
+    for _, rows in texts.by_length(unknown, model.model.batch_size):
+        yield Batch(model.task, texts.take(rows, model.task), model.repeat)
 
 
 def ask(
@@ -332,9 +384,10 @@ def answer_table(
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
     Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
-    Where any text was truncated to the length that the model reads, `truncated` says which. `again` has the answers
-    to the same, asked again, which become columns, too. Probabilities, `truncated` and repeats of the rows are another
-    model's, and are kept as `input_p:<label>`, `input_truncated` and `input_again:...`.
+    Where any text was truncated to the length that the model reads, `truncated` says which; of a language model,
+    `label_mass` says what all labels together had of the probability, and `template` how it was asked. `again` has the
+    answers to the same, asked again, which become columns, too. Such columns of the rows are another model's, and are
+    kept as `input_p:<label>`, `input_truncated` and so on.
     """
     given = _answer_columns(model, answers)
     given = given.with_columns(_answer_columns(model, one)["pred"].alias(name) for name, one in again.items())
@@ -347,21 +400,29 @@ def answer_table(
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
     )
+    given = given.with_columns(pl.lit(value).alias(name) for name, value in model.model.columns.items())
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    inputs = frame.select(pl.col(name).alias(_input_name(name)) for name in others)
+    own = {TRUNCATED, LABEL_MASS, *model.model.columns}
+    inputs = frame.select(pl.col(name).alias(_input_name(name, own)) for name in others)
     return pl.concat([table, given, inputs], how="horizontal")
 
 
 def _answer_columns(model: Answerer, answers: Predictions) -> pl.DataFrame:
     """The answers alone, as columns."""
     labels, has_p = model.task.labels, answers.has_p
-    if has_p.any() and not has_p.all():
-        found = f"{model.name} returned probabilities for {has_p.sum()} of {len(answers)} problems, labels for the rest"
+    mass = answers.mass if answers.mass is not None else np.full(len(answers), np.nan)
+    unexplained = ~has_p & np.isnan(mass) & (answers.pred < len(labels))
+    if has_p.any() and unexplained.any():
+        count = len(answers) - unexplained.sum()
+        found = f"{model.name} returned probabilities for {count} of {len(answers)} problems, labels for the rest"
         raise WrongAnswer(f"{found}; return probabilities for all, or labels for all")
-    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pl.Series(answers.pred))})
+    names = pl.Series("pred", [*labels, UNREADABLE], dtype=pl.String)
+    given = pl.DataFrame({"pred": names.gather(pl.Series(answers.pred))})
     if answers.p is not None and has_p.any():
         p = np.ascontiguousarray(answers.p.T)
-        given = given.with_columns(pl.Series(f"p:{label}", p[i]) for i, label in enumerate(labels))
+        given = given.with_columns(pl.Series(f"p:{label}", p[i]).fill_nan(None) for i, label in enumerate(labels))
+    if not np.isnan(mass).all():
+        given = given.with_columns(pl.Series(LABEL_MASS, mass).fill_nan(None))
     cut = answers.cut if answers.cut is not None else np.zeros(0, np.int8)
     return given.with_columns(pl.Series(TRUNCATED, cut > 0)) if (cut > 0).any() else given
 
@@ -377,12 +438,23 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
         warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=caller_level())
 
 
+def warn_unread(model: Answerer, unread: int, count: int, mass: float | None) -> None:
+    """Warn, once for a whole table, of answers that could not be read, and of a model that says something else."""
+    if unread:
+        message = f"{model.name}: {unread:,} of {count:,} answers could not be read; each counts as `{UNREADABLE}`"
+        warnings.warn(f"{message}, which is never right; try another template or readout", stacklevel=caller_level())
+    if mass is not None and mass < LOW_MASS:
+        message = f"{model.name}: the labels have {mass:.1%} of the probability on average (column `{LABEL_MASS}`)"
+        hint = "it would rather say something else: try another template, or read it by choices or text"
+        warnings.warn(f"{message}; {hint}", stacklevel=caller_level())
+
+
 def run_canary(model: Answerer, cache: Cache) -> None:
     """Run the canary: raises where the labels are permuted, warns where the model is weak."""
     batch = canary_batch(model.task)
     if len(batch):
         answers = ask(batch.columns, model, cache)
-        refuse_permuted(model, [model.task.labels[answer.pred] for answer in answers])
+        refuse_permuted(model, [(*model.task.labels, UNREADABLE)[answer.pred] for answer in answers])
 
 
 def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]]) -> None:
@@ -397,8 +469,13 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
             warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=caller_level())
 
 
-def _input_name(name: str) -> str:
-    return f"input_{name}" if name.startswith(("p:", AGAIN)) or name == TRUNCATED else name
+def _input_name(name: str, own: Collection[str]) -> str:
+    return f"input_{name}" if name.startswith(("p:", AGAIN)) or name in own else name
+
+
+def _model_key(model: Answerer) -> bytes:
+    """What all keys of a model's answers are made with."""
+    return bytes.fromhex(digest(model.signature, _task_key(model.task)))
 
 
 def _task_key(task: Task) -> str:

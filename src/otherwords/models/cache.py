@@ -27,9 +27,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _SCHEMA = """
 create table if not exists models (id integer primary key, key text unique, signature text, task text);
 create table if not exists answers (
-    key blob primary key, model integer, pred integer, p blob, at integer, cut integer
+    key blob primary key, model integer, pred integer, p blob, at integer, cut integer, mass blob
 ) without rowid;
 """
+#: Columns of the answers that files of earlier versions lack, with their types.
+_ADDED = {"cut": "integer", "mass": "blob"}
 #: The columns that files of all versions have.
 _COLUMNS = {"models": {"id", "key", "signature", "task"}, "answers": {"key", "model", "pred", "p", "at"}}
 #: Marks a file as an answer cache, in its header ("owac").
@@ -57,16 +59,20 @@ _TROUBLES = {
 _KEY = 20
 #: Keys that are looked up in one statement: their answers come back as one text.
 _MOST_KEYS = 50_000
+#: A number that is not known, among others, as hexadecimal bytes.
+_NAN = np.array(np.nan, "<f8").tobytes().hex()
 # Columns go in and come out as one value each, so that a statement is one call of SQLite, which then needs neither
 # Python nor its lock: a model or another thread works on meanwhile.
 _NUMBERS = "with recursive rows(n) as (select 0 union all select n + 1 from rows where n + 1 < ?1)"
 _STORE = f"""{_NUMBERS}
-insert or replace into answers (key, model, pred, p, at, cut)
+insert or replace into answers (key, model, pred, p, at, cut, mass)
 select substr(?2, 1 + {_KEY} * n, {_KEY}), ?3, cast(substr(?4, 1 + ?5 * n, ?5) as integer),
-       substr(?6, 1 + ?7 * n, ?7), ?8, nullif(cast(substr(?9, 1 + 2 * n, 2) as integer), -1) from rows"""
+       substr(?6, 1 + ?7 * n, ?7), ?8, nullif(cast(substr(?9, 1 + 2 * n, 2) as integer), -1),
+       nullif(substr(?10, 1 + 8 * n, 8), x'{_NAN}') from rows"""
 _FIND = f"""{_NUMBERS}
 select group_concat(n), group_concat(pred), group_concat(hex(p), ' '), group_concat(ifnull(cut, -1)),
-       group_concat(at < ?3) from rows cross join answers on key = substr(?2, 1 + {_KEY} * n, {_KEY})"""
+       group_concat(at < ?3), group_concat(hex(mass), ' ')
+from rows cross join answers on key = substr(?2, 1 + {_KEY} * n, {_KEY})"""
 
 
 class Found(NamedTuple):
@@ -150,7 +156,7 @@ class Cache:
         self._db.execute("pragma cache_size = -65536")
         # A killed process loses nothing; a power cut, the last batches.
         self._db.execute("pragma synchronous = normal")
-        self._add_column_cut()
+        self._add_columns()
 
     def _use_wal(self) -> None:
         """Switch to WAL. Where another process does the same at this moment, SQLite does not wait, but fails."""
@@ -197,15 +203,15 @@ class Cache:
         if self._temporary:
             self._temporary.cleanup()
 
-    def _add_column_cut(self) -> None:
-        """Files of earlier versions have no column `cut`."""
-        if "cut" in {row[1] for row in self._db.execute("pragma table_info(answers)")}:
-            return
-        try:
-            self._db.execute("alter table answers add column cut integer")
-        except sqlite3.OperationalError as error:
-            if "duplicate column" not in str(error):  # another process was faster
-                raise
+    def _add_columns(self) -> None:
+        """Give files of earlier versions the columns that they lack."""
+        present = {row[1] for row in self._db.execute("pragma table_info(answers)")}
+        for name in _ADDED.keys() - present:
+            try:
+                self._db.execute(f"alter table answers add column {name} {_ADDED[name]}")
+            except sqlite3.OperationalError as error:
+                if "duplicate column" not in str(error):  # another process was faster
+                    raise
 
     @_named
     def model(self, signature: str, task: str) -> int:
@@ -243,7 +249,9 @@ class Cache:
         if row[0] is None:
             return _nothing()
         numbers, pred, cut, old = (np.fromstring(row[i], np.int64, sep=",") for i in (0, 1, 3, 4))
-        answers = Predictions(pred, _read_hex(row[2], len(pred)), cut.astype(np.int8))
+        mass = _read_hex(row[5], len(pred))
+        mass = None if mass is None else mass[:, 0]
+        answers = Predictions(pred, _read_hex(row[2], len(pred)), cut.astype(np.int8), mass)
         return Found(numbers, answers, old.astype(np.bool_))
 
     def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
@@ -252,7 +260,8 @@ class Cache:
         p = [[np.nan] * width if one.p is None else one.p for one in answers.values()]
         cut = [-1 if one.cut is None else one.cut for one in answers.values()]
         pred = np.array([one.pred for one in answers.values()], np.int64)
-        columns = Predictions(pred, np.array(p, np.float64) if width else None, np.array(cut, np.int8))
+        mass = np.array([np.nan if one.mass is None else one.mass for one in answers.values()], np.float64)
+        columns = Predictions(pred, np.array(p, np.float64) if width else None, np.array(cut, np.int8), mass)
         self.store([Keyed(model, list(answers), columns)])
 
     @_named
@@ -264,7 +273,7 @@ class Cache:
                 self._db.execute("begin immediate")
                 for model in dict.fromkeys(one.model for one in batches):
                     for values in _sorted_columns([one for one in batches if one.model == model]):
-                        self._db.execute(_STORE, (values[0], values[1], model, *values[2:6], now, values[6]))
+                        self._db.execute(_STORE, (values[0], values[1], model, *values[2:6], now, *values[6:]))
                 self._db.execute("commit")
             except BaseException:
                 if self._db.in_transaction:  # a full disk may have ended it
@@ -311,7 +320,7 @@ def refuse_foreign(path: Path) -> None:
         columns = {name: {row[1] for row in database.execute(f"pragma table_info({name})")} for name in _COLUMNS}
     finally:
         database.close()
-    ours = found == set(_COLUMNS) and all(_COLUMNS[name] == columns[name] - {"cut"} for name in found)
+    ours = found == set(_COLUMNS) and all(_COLUMNS[name] == columns[name] - _ADDED.keys() for name in found)
     if int.from_bytes(head[68:72], "big") or not ours:  # files of early versions have no mark
         names = ", ".join(sorted(found)) or "none"
         raise BadInput(f"is a database of something else (tables: {names})", where=str(path), fix=_ELSEWHERE)
@@ -364,7 +373,7 @@ def _nothing() -> Found:
 
 
 def _read_hex(text: str, count: int) -> Floats | None:
-    """Rows of probabilities as `_FIND` gives them: one after the other, and nothing for an answer without."""
+    """Rows of numbers as `_FIND` gives them: one after the other, and nothing for an answer without."""
     raw = bytes.fromhex(text)
     width = (text + " ").index(" ") // 2
     if not raw:
@@ -391,4 +400,7 @@ def _sorted_columns(batches: Sequence[Keyed]) -> Iterator[tuple[Any, ...]]:
             p = None if some.p is None or not has_p[rows[0]] else some.p.astype("<f8").tobytes()
             cut = np.array([b"-1", b"00", b"01"], "S2")[np.asarray(some.cut) + 1]
             width = 8 * some.p.shape[1] if some.p is not None else 0
-            yield len(rows), raw[rows].tobytes(), numbers[some.pred].tobytes(), digits, p, width, cut.tobytes()
+            mass = (
+                None if some.mass is None else np.where(np.isnan(some.mass), np.nan, some.mass).astype("<f8").tobytes()
+            )
+            yield len(rows), raw[rows].tobytes(), numbers[some.pred].tobytes(), digits, p, width, cut.tobytes(), mass

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, shorten
 from ..inference.joining import Join, LazyRows, Row, default_join, options_of
 from ..inference.scheduling import Scheduler
-from ..problem import FIRST_TIME, TOLERANCE, USUAL_WAY, Batch, Repeat, Task, label_key
-from .predictions import Floats, Predictions
+from ..problem import FIRST_TIME, TOLERANCE, UNREADABLE, USUAL_WAY, Batch, Repeat, Task, label_key
+from .predictions import Floats, Ints, Predictions
 
 #: What a model's labels mean: for all models, or, under a model's name, for this one.
 LabelMap = Mapping[str, str | Mapping[str, str]]
@@ -35,12 +35,14 @@ class Reply:
     `cut` has a flag for each problem whose text was truncated, or is None where the model does not say. Of a language
     model, `answers` are labels, and None where what it said is none of them; `p` are then the probabilities of the
     labels, a row of NaN where they are not known, and `mass` what all labels together had of the probability.
+    Answers that are `transient` are not stored, because the same question may be answered another time.
     """
 
     answers: Any
     cut: npt.NDArray[np.bool_] | None = None
     p: Floats | None = None
     mass: Floats | None = None
+    transient: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -190,9 +192,28 @@ class Answerer:
     def __call__(self, batch: Batch) -> Predictions:
         """Answer a batch, and refuse what is not one valid answer per problem."""
         raw = self.model(batch)
-        if isinstance(raw, Reply):
-            return replace(self._checked(raw.answers, batch), cut=self._flags(raw.cut, len(batch)))
-        return self._checked(raw, batch)
+        if not isinstance(raw, Reply):
+            return self._checked(raw, batch)
+        count = len(batch)
+        cut, transient = self._flags(raw.cut, count, "cut"), self._flags(raw.transient, count, "transient")
+        answers = self._from_reply(raw, batch)
+        return replace(answers, cut=cut, transient=None if transient is None else transient > 0)
+
+    def _from_reply(self, reply: Reply, batch: Batch) -> Predictions:
+        """What a Reply has: labels or probabilities, or both, and the mass of the labels."""
+        if reply.p is None and reply.mass is None and not _has_none(reply.answers):
+            return self._checked(reply.answers, batch)
+        answers = self._from_labels([UNREADABLE if one is None else one for one in reply.answers], len(batch))
+        p = None if reply.p is None else self._probabilities(reply.p, batch, may_lack=True)
+        return replace(answers, p=None if p is None else self._merged(p), mass=self._mass(reply.mass, len(batch)))
+
+    def _mass(self, raw: Any, count: int) -> Floats | None:
+        if raw is None:
+            return None
+        mass = np.asarray(raw)
+        if mass.dtype.kind != "f" or mass.shape != (count,) or (mass < 0).any() or (mass > 1 + TOLERANCE).any():
+            raise WrongAnswer(f"{self.name} returned {shorten(raw)} as mass; use a number from 0 to 1 for each problem")
+        return np.minimum(mass.astype(np.float64), 1.0)
 
     def _checked(self, raw: Any, batch: Batch) -> Predictions:
         if raw is None:
@@ -208,11 +229,32 @@ class Answerer:
 
     def _from_labels(self, raw: Sequence[str], count: int) -> Predictions:
         self._count(len(raw), count)
-        place = {name: i for i, name in enumerate(self.task.labels)}
-        meant = {label: place[self._translate(label)] for label in dict.fromkeys(raw)}  # few are distinct
+        place = {name: i for i, name in enumerate((*self.task.labels, UNREADABLE))}
+        meant = {
+            label: place[UNREADABLE if label_key(label) == UNREADABLE else self._translate(label)]
+            for label in dict.fromkeys(raw)  # few are distinct
+        }
         return Predictions(np.array([meant[label] for label in raw], dtype=np.int64), None)
 
     def _from_probabilities(self, raw: Any, batch: Batch) -> Predictions:
+        given = self._probabilities(raw, batch)
+        # argmax first, then merge: as the PaRTE paper does
+        return Predictions(self._places[given.argmax(axis=1)], self._merged(given))
+
+    @property
+    def _places(self) -> Ints:
+        """The place of the label that each of the model's own labels means."""
+        return np.array([self.task.labels.index(target) for target in self.targets])
+
+    def _merged(self, given: Floats) -> Floats:
+        """Probabilities of the task's labels: those of labels with one meaning add up."""
+        merged = np.zeros((len(given), len(self.task.labels)))
+        for column, target in enumerate(self._places):
+            merged[:, target] += given[:, column]
+        return merged
+
+    def _probabilities(self, raw: Any, batch: Batch, *, may_lack: bool = False) -> Floats:
+        """Rows of probabilities, checked; a row of NaN is one that may lack."""
         try:
             given = np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -233,6 +275,8 @@ class Answerer:
                 f"{self.name} returned shape {given.shape} for {len(batch)} problems; use a column for each of {own}"
             )
         wrong = ~(np.abs(given.sum(axis=1) - 1) <= TOLERANCE) | ~((given >= 0) & (given <= 1 + TOLERANCE)).all(axis=1)
+        if may_lack:
+            wrong &= ~np.isnan(given).all(axis=1)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             text = shorten(dict(batch[row].text), 200)
@@ -240,24 +284,24 @@ class Answerer:
                 f"{self.name} returned {[float(value) for value in given[row]]} for {text}; "
                 "probabilities must be numbers from 0 to 1 that sum to one (apply softmax to logits first)"
             )
-        place = np.array([self.task.labels.index(target) for target in targets])
-        merged = np.zeros((len(given), len(self.task.labels)))
-        for column, target in enumerate(place):
-            merged[:, target] += given[:, column]
-        return Predictions(place[given.argmax(axis=1)], merged)  # argmax first, then merge: as the PaRTE paper does
+        return given
 
-    def _flags(self, raw: Any, count: int) -> npt.NDArray[np.int8] | None:
+    def _flags(self, raw: Any, count: int, name: str) -> npt.NDArray[np.int8] | None:
         if raw is None:
             return None
         flags = np.asarray(raw)
         if flags.shape != (count,) or (count and flags.dtype != np.bool_):
-            found = f"{self.name} returned flags of shape {flags.shape} and type {flags.dtype} as cut"
+            found = f"{self.name} returned flags of shape {flags.shape} and type {flags.dtype} as {name}"
             raise WrongAnswer(f"{found}; use True or False for each of {count} problems, or None")
         return flags.astype(np.int8)
 
     def _count(self, found: int, wanted: int) -> None:
         if found != wanted:
             raise WrongAnswer(f"{self.name} returned {found} answers for {wanted} problems; return one per problem")
+
+
+def _has_none(raw: Any) -> bool:
+    return isinstance(raw, (list, tuple)) and any(one is None for one in raw)
 
 
 def _whole_numbers(raw: Any) -> list[str]:
@@ -286,6 +330,9 @@ def label_map_of(label_map: LabelMap, model: str, labels: Sequence[str] = ()) ->
         for label, meaning in part.items():
             if not isinstance(meaning, str):
                 continue
+            if label_key(label) == UNREADABLE:
+                message = f"{UNREADABLE} stands for an answer that could not be read, and means no label"
+                raise BadInput(message, where=model, field="label_map", fix="leave it as it is: it is never right")
             if label_key(meanings.setdefault(label_key(label), meaning)) != label_key(meaning):
                 message = f"the label {label!r} is ambiguous: {meanings[label_key(label)]} and {meaning}"
                 raise BadInput(message, where=model, field="label_map", fix="labels that differ in case only are one")

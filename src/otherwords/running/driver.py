@@ -1,5 +1,6 @@
 """The driver: takes the stages of a study, one after the other, through a run folder, on an engine."""
 
+import re
 import shutil
 import time
 import warnings
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +20,8 @@ from .. import pipeline
 from ..datasets.source import Source
 from ..errors import BadInput, WorkerLost, caller_level, shorten
 from ..frames import with_texts
+from ..language_models.budget import added, spending
+from ..language_models.replies import replies_path
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
@@ -52,9 +56,11 @@ from .readiness import (
 from .study import Study
 
 #: The cache of a run without a lasting one.
-_PRIVATE = ".answers.sqlite"
+PRIVATE = ".answers.sqlite"
 #: Bytes of a suite that are kept in memory from one model to the next.
 _SHELF = 64_000_000
+#: A plug-in that asks a language model on a server.
+_ASKS_SERVER = re.compile(r"\bapi:")
 
 
 class Driver:
@@ -63,12 +69,23 @@ class Driver:
     Each method is a stage; all they share is on disk. Commands from file to file drive some of them (`files`).
     """
 
-    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine, fresh: bool = False):
+    def __init__(
+        self,
+        study: Study,
+        source: Source,
+        folder: RunFolder,
+        engine: Engine,
+        fresh: bool = False,
+        dry_run: bool = False,
+    ):
         self.study, self.source, self.folder, self.engine, self.fresh = study, source, folder, engine, fresh
         self.task = source.chosen
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
         self.continues = False
+        self.budget = study.make_budget(dry_run=dry_run)
+        self.budget.saving(self._note_spent)
+        self._spent_before: dict[str, Any] | None = None
         self._known: dict[str, Answerer] = {}  # models that workers are asked for, without what was loaded
         stages.forget()
         self._refuse_wrong_names()
@@ -83,7 +100,7 @@ class Driver:
         refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
         refuse_wrong_repeats(study.repeats, study.repeat_ways)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        refuse_wrong_models(study.models, study.label_map)
+        refuse_wrong_models(study.asked, study.label_map)
 
     def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
         """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
@@ -91,7 +108,7 @@ class Driver:
         A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
         earlier, because it may be in the run folder, which is ours only now.
         """
-        if self.study.models and (path := cache_path(self.study.cache)):
+        if self.study.asked and not self.budget.dry_run and (path := cache_path(self.study.cache)):
             Cache(path).close()
         named = self._named_for_workers()
         files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
@@ -171,7 +188,7 @@ class Driver:
         Where the folder has none, its answers are of an earlier run, which was whole: they are asked for again, unless
         that run is continued.
         """
-        path, private = cache_path(self.study.cache), self.folder.path / _PRIVATE
+        path, private = cache_path(self.study.cache), self.folder.path / PRIVATE
         if path is None and not self.continues and not private.exists():
             self.folder.remove("answers")
         return Cache(path or private)
@@ -180,8 +197,9 @@ class Driver:
         """Delete the cache of a run without a lasting one, and what workers left: the run is whole."""
         shutil.rmtree(self.folder.path / SHARDS, ignore_errors=True)
         clear_place(self.engine)
-        for end in ("", "-wal", "-shm"):
-            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
+        private = self.folder.path / PRIVATE
+        for name, end in product((private.name, replies_path(private).name), ("", "-wal", "-shm")):
+            (self.folder.path / f"{name}{end}").unlink(missing_ok=True)
 
     def answer(self, plan: Plan | None = None) -> None:
         """Ask the models what no check dropped. They are `ready` already.
@@ -191,11 +209,11 @@ class Driver:
         """
         asked: dict[str, _Asked] = {}
         with self._timed("answers"), self._open_cache() as cache:
-            groups = [[spec] for spec in self.study.models] if plan else self._together()
+            groups = [[spec] for spec in self.study.asked] if plan else self._together()
             shelf = asking.Shelf(_SHELF if len(groups) > 1 else 0)
             for specs in groups:
                 asked |= dict(zip(specs, self._ask(specs, cache, plan, shelf), strict=True))
-        models = [asked[spec] for spec in self.study.models]
+        models = [asked[spec] for spec in self.study.asked]
         wanted = {self.folder.path / one.stage for one in models}
         for other in self.folder.inner("answers"):
             if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
@@ -212,10 +230,10 @@ class Driver:
 
     def _together(self) -> list[list[str]]:
         """The models that are asked together: all light ones, each of the others by itself, in the study's order."""
-        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.models}
+        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.asked}
         light = [spec for spec in known if stages.is_light(*known[spec])]
         alone = [[spec] for spec in known if spec not in light]
-        return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
+        return ([light, *alone] if light[:1] == self.study.asked[:1] else [*alone, light]) if light else alone
 
     def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: asking.Shelf) -> Iterator["_Asked"]:
         """Ask some models, and say how each of them answered."""
@@ -231,6 +249,8 @@ class Driver:
             stage = answer_folder(model.name, model.signature)
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
+            if unread := pipeline.count_unread(scans(self.folder.parts(stage))):
+                counts["unreadable"] = unread
             about = (model.signature, model.model.labels, model.model.batch_invariant)
             again = Counter(one.way for one in self._repeats(model))
             yield _Asked(model.name, *about, stage, counts, accepted, stopped, again, is_noisy(model) and not again)
@@ -374,7 +394,7 @@ class Driver:
     def _named_for_workers(self) -> list[tuple[str, str]]:
         """The kind and spec of all that workers make, too."""
         study = self.study
-        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
+        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.asked))
         return [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
@@ -382,6 +402,8 @@ class Driver:
         if isinstance(self.engine, InProcess):
             return self.engine
         kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
+        if stage != "answers" and any(_ASKS_SERVER.search(spec) for spec in using):
+            return InProcess()  # limits of requests and costs are kept here
         if local := next((spec for spec in using if is_local(kind, spec)), ""):
             fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"
             message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
@@ -389,9 +411,9 @@ class Driver:
             return InProcess()
         if stage == "answers":
             answerer = self._load(using[0])
-            if self._repeats(answerer):
-                return InProcess()  # workers are asked each text once
             model = answerer.model
+            if model.by_driver or self._repeats(answerer):
+                return InProcess()  # limits are kept here; and workers are asked each text once
             alone = model.uses_all_cores and self.engine.shares_cores
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
         given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
@@ -416,8 +438,23 @@ class Driver:
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
-        yield
+        try:
+            with spending(self.budget):
+                yield
+        finally:
+            self._note_spent()
         self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
+
+    def _note_spent(self) -> None:
+        """Write the ledger into the manifest: what this call spent on each model, and all calls on this folder."""
+        spent = self.budget.as_json()
+        if not spent:
+            return
+        if self._spent_before is None:
+            self._spent_before = dict(self.folder.manifest.get("spent", {}).get("in_all", {}))
+        before = self._spent_before
+        together = {name: added(before.get(name, {}), spent.get(name, {})) for name in {**before, **spent}}
+        self.folder.note(spent={"now": spent, "in_all": together})
 
     def _note(
         self, stage: str, signatures: Any, about: Mapping[str, Any] = MappingProxyType({}), **counts: int

@@ -23,6 +23,7 @@ from ..validity.mutual_entailment import Counts
 from ..variants.resampling import ResampledCounts, first_rewordings, refuse_emptied, refuse_no_share, replace_rows
 from .driver import Driver
 from .engines import USUAL, checked, closing, make_engine
+from .estimating import estimate_answers
 from .exchange import clear_place
 from .pool import Engine
 from .readiness import files_read
@@ -43,6 +44,8 @@ class Summary:
     answered: dict[str, dict[str, int | bool]] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
     noise_unknown: list[str] = field(default_factory=list)
+    spent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    planned: dict[str, dict[str, Any]] | None = None
 
 
 def vary_files(
@@ -159,6 +162,7 @@ def answer_files(
     models: Sequence[str],
     *,
     label_map: LabelMap | None = None,
+    templates: Sequence[str] = (),
     canary: bool = True,
     cache: str | None = "",
     batch_size: int = 0,
@@ -169,13 +173,19 @@ def answer_files(
     confidence: float = 0.95,
     repeats: int = 0,
     repeat_ways: Sequence[str] = (),
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str = "",
+    dry_run: bool = False,
     shard: int = 0,
     engine: Engine | str = USUAL,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 
-    With `until`, each model is asked cluster by cluster until that rule is answered; `repeats` asks the same again, in
-    `repeat_ways` (see `otherwords.answer`).
+    A language model is asked by each of the `templates`. With `until`, each model is asked cluster by cluster until
+    that rule is answered; `repeats` asks the same again, in `repeat_ways` (see `otherwords.answer`). Requests to
+    servers end at `max_requests` and `max_cost`, by the table `prices`; in a `dry_run` they are counted, and none is
+    sent.
     """
     if until is not None:
         refuse_wrong_rule(until, confidence)
@@ -186,10 +196,23 @@ def answer_files(
         "batch_size": batch_size,
         "repeats": repeats,
         "repeat_ways": list(repeat_ways),
+        "max_requests": max_requests,
+        "max_cost": max_cost,
+        "prices": prices,
     }
-    settings |= {"models": all_models(models), "plugins": list(plugins), "shard": shard, "engine": engine}
+    settings |= {
+        "models": all_models(models),
+        "templates": list(templates),
+        "plugins": list(plugins),
+        "shard": shard,
+        "engine": engine,
+    }
+    settings["dry_run"] = dry_run
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
+        if dry_run:
+            summary.planned = estimate_answers(driver)
+            return summary
         plan = None
         if until is not None:  # before any model is loaded
             suite = driver.folder.read("problems")
@@ -209,20 +232,20 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     the folder of `out`.
     """
     folder = Path() if out == "-" else Path(out).parent
-    engine = settings.pop("engine", USUAL)
+    engine, dry_run = settings.pop("engine", USUAL), settings.pop("dry_run", False)
     study = _study(source, **settings)
     tables.refuse_unwritable(out, *files_read(source.names, study))
     if source.skip_bad:
         refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
     engine = make_engine(engine) if isinstance(engine, str) else checked(engine)
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place, _clearing(engine), closing(engine):
-        driver, summary = Driver(study, source, RunFolder(place), engine), Summary()
+        driver, summary = Driver(study, source, RunFolder(place), engine, dry_run=dry_run), Summary()
         driver.take_in(folder)
         yield driver, summary
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
     summary.counts = {name: count for name, count in counts.items() if isinstance(count, int)}
-    for name in ("unvaried", "left_out", "self_judged", "answered", "stopped"):
+    for name in ("unvaried", "left_out", "self_judged", "answered", "stopped", "spent"):
         setattr(summary, name, manifest.get(name, {}))
     summary.noise_unknown = manifest.get("noise_unknown", [])
     if source.intake.rejected:

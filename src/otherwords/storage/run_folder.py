@@ -29,11 +29,11 @@ _PART = re.compile(r"part-(\d{5,})\.parquet")
 _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
 #: What a folder may hold and still count as empty.
 _NOTHING = (".lock", ".DS_Store")
-#: Settings of a study that say by whom the work is done.
-BY_WHOM = ("engine", "workers", "gpus", "gpu_share", "shared")
+#: Settings of a study that say by whom the work is done, and what it may cost.
+BY_WHOM = ("engine", "workers", "gpus", "gpu_share", "shared", "max_requests", "max_cost", "prices")
 #: Where files for workers, and theirs, are until a run is whole.
 SHARDS = ".shards"
-_WORK = (".lock", ".taking-in", ".answers.sqlite", SHARDS)
+_WORK = (".lock", ".taking-in", ".answers.sqlite", ".answers.replies.sqlite", SHARDS)
 #: What of a manifest says whether a folder has another study, or another version's.
 _OPENING = ("study", "task", "inputs", "otherwords")
 #: The manifest of a folder in which nothing has been done.

@@ -1,0 +1,116 @@
+"""Where a language model is served: its address, its key, and how errors speak of both without giving the key away."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import BadInput, caller_level
+from ..storage.files import digest
+
+#: The dialects, with the address and the variable of the key that their own packages use, and that of another address.
+DIALECTS = {
+    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+}
+#: What stands for a key in messages.
+HIDDEN = "[key]"
+#: A shorter value is no key: it would also stand in words.
+_SHORTEST = 6
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model by its name on a server: the address without the last part of the path, the dialect, and the key's place.
+
+    The key is read from the environment when a request is sent, and is never kept. `extra` are fields that are added to
+    the body of every request.
+    """
+
+    model: str
+    url: str = ""
+    dialect: str = "openai"
+    key_env: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DIALECTS:
+            fix = f"use one of {', '.join(DIALECTS)}"
+            raise BadInput(f"found {self.dialect!r}", where=f"api:{self.model}", field="dialect", fix=fix)
+        usual, key_env, variable = DIALECTS[self.dialect]
+        url = self.url or os.environ.get(variable, "") or usual
+        where = "url" if self.url else variable
+        object.__setattr__(self, "url", _checked(url, f"api:{self.model}", where))
+        object.__setattr__(self, "key_env", self.key_env or key_env)
+
+    @property
+    def identity(self) -> str:
+        """The model and where it is served: what its answers are known by."""
+        added = f"+{digest(json.dumps(self.extra, sort_keys=True))[:12]}" if self.extra else ""
+        return f"{self.model}@{self.url}{added}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is this machine."""
+        return _is_loopback(urlsplit(self.url).hostname or "")
+
+    @property
+    def key(self) -> str:
+        """The key, from the environment; a server that needs none gets none."""
+        return os.environ.get(self.key_env, "").strip()
+
+    def headers(self) -> dict[str, str]:
+        """What is sent with every request."""
+        key = self.key
+        if not key.isascii() or not key.isprintable():
+            fix = f"set {self.key_env} to the key alone"
+            raise BadInput("has characters that no key has", where=f"${self.key_env}", fix=fix)
+        if self.dialect == "anthropic":
+            return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def scrub(self, text: str) -> str:
+        """A text for messages: without the key, which a server may have sent back."""
+        key = self.key
+        return text.replace(key, HIDDEN) if len(key) >= _SHORTEST else text
+
+    def warn_unencrypted(self) -> None:
+        """Warn of an address on another machine that anybody on the way can read."""
+        if self.url.startswith("http:") and not self.is_loopback:
+            message = f"{self.url} is not encrypted: texts{' and the key' if self.key else ''} can be read on the way"
+            warnings.warn(f"{message}; use https://", stacklevel=caller_level())
+
+
+def _checked(url: str, where: str, field: str) -> str:
+    """The address without a slash at its end; what is none, or has a secret in it, is refused and not shown."""
+    fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
+    try:
+        parts = urlsplit(url.strip())
+        port, host = parts.port, parts.hostname
+    except ValueError:
+        raise BadInput("is no address", where=where, field=field, fix=fix) from None
+    if parts.username or parts.password or "@" in parts.netloc:
+        fix = "leave out user and password; the variable that key_env names holds the key"
+        raise BadInput("the address has a user or password in it", where=where, field=field, fix=fix)
+    if parts.query or parts.fragment:
+        fix = "leave out all from ? or # on; a key belongs in the variable that key_env names"
+        raise BadInput("the address has parameters", where=where, field=field, fix=fix)
+    if parts.scheme not in ("http", "https") or not host:
+        raise BadInput("is no address", where=where, field=field, fix=fix)
+    shown = f"[{host}]" if ":" in host else host
+    path = parts.path.rstrip("/")
+    for end in ("/chat/completions", "/completions", "/messages"):
+        path = path.removesuffix(end)
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

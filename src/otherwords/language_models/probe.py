@@ -1,0 +1,323 @@
+"""What a server really does, found out by asking it about a dozen times: what it gives, obeys, drops and repeats.
+
+Servers of one interface differ in what they know of it, and many accept what they do not do. What was found is stored
+for each endpoint; measured noise is shown, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from .. import progress
+from ..errors import BadInput, ServerFailed
+from ..storage.files import digest, write_json
+from . import budget as budgets
+from .completion import LENGTH, Capabilities, Completion, Message, Request
+from .endpoint import Endpoint
+from .pacing import backoff
+from .sending import NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, refuse_missing
+
+#: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
+TOPS, MOST = (20, 5), 100
+#: How many tries a request has that fails for a moment.
+_TRIES = 4
+#: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
+_CONSTRAINTS = ("response_format", "grammar", "structured_outputs", "guided_choice")
+_FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
+#: What no model says by itself.
+CHOICES = ("quartz", "zephyr")
+_STORY = "An old man in a red coat walks his two dogs along the river while it rains."
+_QUESTION = f"{_STORY} Is anybody outside? Answer yes or no."
+#: Longer, and one that begins alike, to be asked at the same time: with 44 tokens llama.cpp repeats itself to the bit,
+#: with 109 it differs by up to 0.3 nat.
+_LONG = (
+    f"{_STORY} The children of the village play in the puddles near the bridge, and their mothers call them in vain. "
+    "On the other side, three musicians wait under a tree with their instruments, because the concert in the garden "
+    "of the inn cannot begin before the sky is clear again. Nobody has seen the boat that left the harbour yesterday."
+)
+_NOISE, _BESIDE = f"{_LONG} Is anybody outside? Answer yes or no.", f"{_LONG} Who waits, and for what? Answer briefly."
+_LAYOUT = 1
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What was found out about an endpoint.
+
+    `noise` has the greatest difference in the log-probability of a token between the first reply and one to the same
+    request: asked `again`, `cold` or in `parallel` with others; a kind that was not measured is not there. `several`
+    says whether it writes more than one text for a request, `software` what the server calls itself.
+    """
+
+    model: str
+    url: str
+    capabilities: Capabilities
+    noise: Mapping[str, float] = field(default_factory=dict)
+    several: bool = False
+    software: str = ""
+    requests: int = 0
+    date: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is stored and printed."""
+        return {"layout": _LAYOUT, **asdict(self)}
+
+
+def find_capabilities(
+    endpoint: Endpoint,
+    folder: Path,
+    manner: Manner = Manner(),
+    *,
+    fresh: bool = False,
+) -> ProbeResult:
+    """What was found out before about an endpoint, from the folder; or now, and stored there."""
+    path = folder / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
+    found = None if fresh else _read(path)
+    if found is None:
+        found = probe(endpoint, manner)
+        write_json(path, found.as_json())
+    return found
+
+
+def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
+    """Find out what a server does. An endpoint that cannot be used at all raises."""
+    refuse_missing()
+    reporting = progress.current()
+    reporting.start(f"probe api:{endpoint.model}")
+    found = _Prober(endpoint, manner).run()
+    reporting.done()
+    return found
+
+
+def _read(path: Path) -> ProbeResult | None:
+    """A stored result; none where it is absent, damaged, or of another layout."""
+    try:
+        stored = json.loads(path.read_bytes())
+        if stored.pop("layout") != _LAYOUT:
+            return None
+        given = stored.pop("capabilities")
+        given["dropped"] = tuple(given["dropped"])
+        if given.keys() != {one.name for one in fields(Capabilities)}:
+            return None
+        return ProbeResult(capabilities=Capabilities(**given), **stored)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+class _Prober:
+    """Asks an endpoint step by step; each step adds to what is known."""
+
+    def __init__(self, endpoint: Endpoint, manner: Manner):
+        self.endpoint, self.budget = endpoint, budgets.current()
+        self.can = Capabilities(chat=False, plain=False, temperature=False, seed=False)
+        self.sender = Sender(endpoint, self.can, 2, manner)
+        self.software, self.several = "", False
+        self.noise: dict[str, float] = {}
+        self.requests = 0
+        self.error: BadInput | None = None
+
+    def run(self) -> ProbeResult:
+        """All steps."""
+        if self.endpoint.dialect == "openai":
+            self._look_up()
+        self._find_form()
+        self._find_logprobs()
+        if self.endpoint.dialect == "openai":
+            self._find_constraint()
+            self._find_seed()
+            if self.can.logprobs:
+                self._measure_noise()
+        endpoint, date = self.endpoint, time.strftime("%Y-%m-%d", time.gmtime())
+        found = (self.can, self.noise, self.several, self.software, self.requests, date)
+        return ProbeResult(endpoint.model, endpoint.url, *found)
+
+    # Steps
+
+    def _look_up(self) -> None:
+        """What the list of models says of this one: who serves it, and how much it reads."""
+        listed = self._get(f"{self.endpoint.url}/models")
+        models = [one for one in _list(listed, "data") if isinstance(one, dict)]
+        named = [one for one in models if one.get("id") == self.endpoint.model] or (models if len(models) == 1 else [])
+        if not named:
+            return
+        about: dict[str, Any] = named[0]
+        self.software = str(about.get("owned_by") or "")
+        meta = about.get("meta") if isinstance(about.get("meta"), dict) else {}
+        context = about.get("max_model_len") or about.get("context_length") or (meta or {}).get("n_ctx")
+        if self.software == "llamacpp":  # its context is shared by requests at the same time
+            props = self._get(f"{self.endpoint.url.removesuffix('/v1')}/props")
+            settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+            context = (settings or {}).get("n_ctx") or context
+        if isinstance(context, int):
+            self._learn(context=context)
+
+    def _find_form(self) -> None:
+        """How it can be asked at all; whether it thinks first, and tells the log-probability of a given text."""
+        limit = 16
+        chat = self._ask(self._chat(_QUESTION, max_tokens=limit, temperature=None))
+        refused = self.error
+        plain = self._finds_plain() if self.endpoint.dialect == "openai" else False
+        if not chat and not plain:
+            raise refused or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {UNREADABLE_REPLY}")
+        reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
+        self._learn(chat=chat is not None, plain=plain, reasons=reasons)
+        if chat and chat.usage.completion > limit and not reasons:
+            self._drop("max_tokens")
+
+    def _finds_plain(self) -> bool:
+        """Whether it continues texts; one that gives the log-probability of a text does."""
+        scored = self._ask(Request(text=f"{_STORY} It is", scored=" wet outside", temperature=None))
+        if scored and scored.score is not None:
+            self._learn(scoring=True)
+            return True
+        if not self.error:  # a reply, without what was asked for
+            self._drop("echo")
+            return True
+        return self._ask(Request(text=_QUESTION, max_tokens=1, temperature=None)) is not None
+
+    def _find_logprobs(self) -> None:
+        """Whether a temperature is accepted, and how many log-probabilities come."""
+        useful = self.endpoint.dialect == "openai" and not self.can.reasons
+        for top in TOPS if useful else ():
+            if reply := self._ask(self._usual(logprobs=top, temperature=0.0)):
+                more = self._ask(self._usual(logprobs=MOST, temperature=0.0)) if top == TOPS[0] else None
+                self._learn(temperature=True, logprobs=max(_given(reply, top), _given(more, MOST)))
+                return
+            if self.error and self.error.message == NO_LOGPROBS:
+                self._learn(temperature=True)
+                self._drop("logprobs")
+                return
+        self._learn(temperature=self._ask(self._usual(temperature=0.0)) is not None)
+
+    def _find_constraint(self) -> None:
+        """By which field it is held to choices: the first that is obeyed, its own software's before the others."""
+        own = {"llamacpp": "grammar", "vllm": "structured_outputs"}.get(self.software, "response_format")
+        for name in sorted(_CONSTRAINTS, key=lambda one: one != own):
+            self.can = replace(self.can, constrained=name)
+            reply = self._ask(self._usual(choices=CHOICES, max_tokens=4096 if self.can.reasons else 48))
+            if reply and reply.text in CHOICES:
+                return
+            if reply and name == own:
+                self._drop(name)
+        self._learn(constrained="")
+
+    def _find_seed(self) -> None:
+        """Whether equal seeds write equal texts, and others other ones; and whether several come at once."""
+        if not self.can.temperature or self.can.reasons:
+            return
+        drawn = self._usual(max_tokens=12, temperature=1.0, seed=1)
+        one, again = self._ask(drawn), self._ask(drawn)
+        both = self._ask(replace(drawn, seed=2, n=2))
+        other = both or self._ask(replace(drawn, seed=2))
+        self.several = both is not None and len(both.more) == 1
+        if both and not self.several:
+            self._drop("n")
+        if one and again and other:
+            texts = [other.text, *other.more]
+            self._learn(seed=one.text == again.text and any(text != one.text for text in texts))
+            if one.text != again.text:
+                self._drop("seed")
+
+    def _measure_noise(self) -> None:
+        """How far log-probabilities move when the same is asked again, cold, and beside another request."""
+        usual, beside = (self._usual(text, logprobs=min(self.can.logprobs, TOPS[0])) for text in (_NOISE, _BESIDE))
+        first, again = self._ask(usual), self._ask(usual)
+        self._note("again", first, again)
+        for name in _forgetting(self.software, again):
+            self._learn(cold=name)
+            cold = self._ask(replace(usual, way="cold"))
+            if cold and cold.usage.cached == 0:
+                self._note("cold", first, cold)
+                break
+            self._learn(cold="")
+        self._note("parallel", first, self._ask_all([usual, beside])[0])
+
+    # What the steps share
+
+    def _chat(self, text: str, **more: Any) -> Request:
+        return Request(messages=(Message("user", text),), **more)
+
+    def _usual(self, text: str = _QUESTION, **more: Any) -> Request:
+        """A request in the form that the server knows, with no more than it is known to accept."""
+        settings = {"max_tokens": 1, "temperature": 0.0 if self.can.temperature else None, **more}
+        return self._chat(text, **settings) if self.can.chat else Request(text=text, **settings)
+
+    def _learn(self, **found: Any) -> None:
+        self.can = replace(self.can, **found)
+
+    def _drop(self, name: str) -> None:
+        self._learn(dropped=(*self.can.dropped, name))
+
+    def _note(self, kind: str, first: Completion | None, other: Completion | None) -> None:
+        if first and first.top and other and other.top:
+            one, two = first.top[0], other.top[0]
+            self.noise[kind] = max((abs(one[token] - two[token]) for token in one.keys() & two.keys()), default=0.0)
+
+    def _ask(self, request: Request) -> Completion | None:
+        return self._ask_all([request])[0]
+
+    def _ask_all(self, requests: Sequence[Request]) -> list[Completion | None]:
+        """The replies to requests at the same time; None where one is refused, or not understood."""
+        self.sender.can, self.error = self.can, None
+        replies: list[Completion | None] = [None] * len(requests)
+        left = dict(enumerate(requests))
+        for number in range(_TRIES):
+            self.requests += len(left)
+            progress.current().advance(len(left))
+            again, wait = {}, 0.0
+            for place, ended in zip(left, self._tried(list(left.values())), strict=True):
+                replies[place] = ended.reply
+                if isinstance(ended.error, BadInput):
+                    self.error = ended.error
+                elif ended.error:
+                    raise ended.error
+                elif ended.reply is None and ended.reason != UNREADABLE_REPLY:
+                    again[place], reason, wait = requests[place], ended.reason, max(wait, ended.wait)
+            if not again:
+                return replies
+            left = again
+            time.sleep(max(wait, backoff(number + 1)))
+        raise ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {reason}, {_TRIES} times")
+
+    def _tried(self, requests: list[Request]) -> list[Any]:
+        """In a thread, because the caller may have an event loop already."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, self.sender.try_once(requests, self.budget)).result()
+
+    def _get(self, url: str) -> Any:
+        """What a server says at an address, if it says anything."""
+        import httpx2
+
+        try:
+            reply = httpx2.get(url, headers=self.endpoint.headers(), timeout=20)
+            return reply.json() if reply.status_code == 200 else None
+        except (httpx2.HTTPError, ValueError):
+            return None
+
+
+def _forgetting(software: str, again: Completion | None) -> Iterator[str]:
+    """The fields that may make a server forget: its own, or any where it is seen to remember."""
+    if software in _FORGETTING:
+        yield _FORGETTING[software]
+    elif again and again.usage.cached:
+        yield from _FORGETTING.values()
+
+
+def _given(reply: Completion | None, asked: int) -> int:
+    """How many log-probabilities come: as many as were asked for, unless there are far fewer.
+
+    A few may be missing: tokens that are the same as text are one.
+    """
+    found = len(reply.top[0]) if reply and reply.top else 0
+    return asked if found > asked / 2 else found
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []

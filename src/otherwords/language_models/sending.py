@@ -1,0 +1,322 @@
+"""Sending many requests to a server: as many at a time as it bears, again where they fail, and none in vain.
+
+There is one layer of retries, this one. A reply is stored before it is counted; what ends the sending loses only what
+was in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed
+from .budget import Budget, Reservation
+from .completion import FILTER, Capabilities, Completion, Request
+from .dialects import Malformed, body_of, completion_of
+from .endpoint import Endpoint
+from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
+from .refusals import BUSY, is_same_model, judge
+
+#: Tries of a request that fails while others succeed, and of the very first one: a server that is not there is not.
+TRIES, FIRST_TRIES = 15, 3
+#: Failures in a row, and seconds without a reply, after which a server is given up.
+FAILURES, PATIENCE = 10, 120.0
+#: Why a reply without log-probabilities is an error where they were asked for.
+NO_LOGPROBS = "gives no log-probabilities"
+#: Why a reply is none; another try rarely helps.
+UNREADABLE_REPLY = "sent a reply that cannot be read"
+#: Bytes that a reply may have at most.
+_LARGEST = 64_000_000
+
+
+#: Takes replies under their keys.
+Keep = Callable[[dict[bytes, Completion]], None]
+
+
+class Asked(NamedTuple):
+    """A request and the key of its reply."""
+
+    key: bytes
+    request: Request
+
+
+class Try(NamedTuple):
+    """How a request ended: with a reply, with an error that is final, or with a reason to try it again.
+
+    `wait` are seconds that the server asks for. A try that was `charged` may have cost something.
+    """
+
+    reply: Completion | None = None
+    error: OtherwordsError | None = None
+    reason: str = ""
+    wait: float = 0.0
+    busy: bool = False
+    charged: bool = False
+    rest: float = 0.0
+
+
+class Manner(NamedTuple):
+    """How a server is asked: seconds a reply may take, seconds without any reply, the name that it goes by."""
+
+    timeout: float = 120.0
+    patience: float = PATIENCE
+    served_as: str = ""
+
+
+class Sender:
+    """Sends requests of one model. What it learns of the server, its pace and its name, stays for the next call."""
+
+    def __init__(self, endpoint: Endpoint, can: Capabilities, concurrency: int, manner: Manner):
+        self.endpoint, self.can, self.manner = endpoint, can, manner
+        self.pace = Pace(concurrency)
+        self.names: set[str] = set()
+        self._failures, self._last_reply = 0, 0.0
+        self._error: BaseException | None = None
+        self._verify: ssl.SSLContext | None = None
+
+    async def send(self, asked: Iterator[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
+        """Send all requests; `keep` is given the replies as they come, those of one moment together.
+
+        The first request ever is sent by itself: what is wrong with the server shows there. So is each that must be
+        `alone`. What stops the sending is raised when the requests in flight have ended.
+        """
+        self.pace.begin()
+        self._error, self._last_reply, self._failures = None, time.monotonic(), 0
+        keeper = _Keeper(keep)
+        if not self.names:
+            await self._work(budget, keeper, islice(asked, 1))
+        count = 1 if alone else self.pace.most
+        workers = [asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(count)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for one in workers:
+                one.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            keeper.flush()
+        if self._error:
+            raise self._error
+
+    async def try_once(self, requests: Sequence[Request], budget: Budget) -> list[Try]:
+        """Try requests once, all at the same time. What the server refuses or does not understand is a result, too."""
+
+        async def one_of(request: Request) -> Try:
+            try:
+                held = await self._reserve(budget, request, retry=False)
+                return await self._paced(_Way(client, budget), request, held) if held else Try()
+            except BadInput as error:
+                return Try(error=error)
+
+        self.pace.begin()
+        self._error = None
+        async with self._client() as client:
+            return list(await asyncio.gather(*map(one_of, requests)))
+
+    def _client(self) -> Any:
+        """A client with timeouts, without retries of its own, which follows no server to another."""
+        import httpx2
+
+        self._verify = self._verify or ssl.create_default_context()
+        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
+        return httpx2.AsyncClient(timeout=timeout, verify=self._verify, follow_redirects=False)
+
+    async def _work(self, budget: Budget, keeper: _Keeper, asked: Iterator[Asked]) -> None:
+        """Take requests and get their replies, until there are none left, or something stopped the sending.
+
+        Each worker has a client of its own, with one connection: a pool of many costs more than it saves.
+        """
+        async with self._client() as client:
+            while self._error is None and (one := next(asked, None)):
+                try:
+                    reply = await self._ask(_Way(client, budget), one.request)
+                except Exception as error:
+                    self._error = self._error or error
+                    if not isinstance(error, LimitReached):  # what a limit has room for is still sent
+                        self.pace.stop()
+                    return
+                if reply is not None:
+                    keeper.add(one.key, reply)
+
+    async def _ask(self, way: _Way, request: Request) -> Completion | None:
+        """Get the reply to a request; None where something else stopped the sending."""
+        failures = tries = 0
+        while self._error is None:
+            held = await self._reserve(way.budget, request, retry=failures > 0)
+            if held is None:
+                return None
+            ended = await self._paced(way, request, held)
+            if ended.reply is not None:
+                self._last_reply, self._failures = time.monotonic(), 0
+                return ended.reply
+            if ended.error is not None:
+                raise ended.error
+            if self._error is not None:
+                return None
+            failures, tries = failures + 1, tries + (not ended.busy)
+            self._failures += 1
+            self._give_up_if_hopeless(ended, tries)
+            await self._rest(max(ended.wait, backoff(failures)))
+        return None
+
+    async def _rest(self, seconds: float) -> None:
+        """Wait, unless something else stops the sending."""
+        until = time.monotonic() + seconds
+        while self._error is None and (rest := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(rest, 0.2))
+
+    async def _reserve(self, budget: Budget, request: Request, *, retry: bool) -> Reservation | None:
+        while self._error is None:
+            held = budget.reserve(self.endpoint.identity, self.endpoint.model, request, retry=retry)
+            if held:
+                return held
+            await asyncio.sleep(0.02)
+        return None
+
+    async def _paced(self, way: _Way, request: Request, held: Reservation) -> Try:
+        """Try a request when it is its turn, and learn from how it ended."""
+        try:
+            started = await self.pace.enter()
+        except asyncio.CancelledError:
+            way.budget.release(held)
+            raise
+        try:
+            if self.pace.stopped:
+                way.budget.release(held)
+                return Try()
+            ended = await self._settled(way, request, held)
+        finally:
+            self.pace.leave()
+        if ended.reply is not None:
+            self.pace.grow()
+        elif ended.busy:
+            self.pace.halve(started)
+            self.pace.pause(ended.wait if ended.wait <= self.manner.patience else 0.0)
+        if ended.rest:
+            self.pace.pause(min(ended.rest, self.manner.patience))
+        return ended
+
+    async def _settled(self, way: _Way, request: Request, held: Reservation) -> Try:
+        """Try a request, and settle what it cost."""
+        ended = Try(charged=True)  # should it be cancelled in flight
+        try:
+            ended = await self._try(way.client, request)
+        finally:
+            way.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
+        return ended
+
+    async def _try(self, client: Any, request: Request) -> Try:
+        import httpx2
+
+        path, body = body_of(self.endpoint, request, self.can)
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        headers = {"content-type": "application/json", **self.endpoint.headers()}
+        try:
+            async with asyncio.timeout(self.manner.timeout):
+                answer = await client.post(f"{self.endpoint.url}{path}", content=content, headers=headers)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return Try(reason=f"cannot be reached ({self._name(error)})")
+        except (TimeoutError, httpx2.TimeoutException):
+            return Try(reason=f"did not reply within {self.manner.timeout:g} seconds", charged=True)
+        except httpx2.RequestError as error:
+            return Try(reason=f"broke off ({self._name(error)})", charged=True)
+        return self._read(request, answer)
+
+    def _name(self, error: Exception) -> str:
+        return self.endpoint.scrub(str(error) or type(error).__name__)
+
+    def _read(self, request: Request, answer: Any) -> Try:
+        """What came back: a reply, a refusal, or neither."""
+        status, headers = answer.status_code, answer.headers
+        if not 200 <= status < 300:
+            judged = judge(self.endpoint, request, status, answer.content, headers.get("location", ""))
+            if isinstance(judged, Completion):
+                return Try(judged, charged=True)
+            wait = asked_to_wait(headers) or (rest_until_reset(headers, 1) if status == 429 else 0.0)
+            return Try(None, judged, f"replied with {status}", wait, status in BUSY)
+        try:
+            body = json.loads(answer.content)
+            if isinstance(body, dict) and "error" in body and not body.get("choices"):
+                raise Malformed("an error in the body of a reply")
+            reply = completion_of(self.endpoint, request, body)
+        except (ValueError, RecursionError, Malformed):
+            return Try(reason=UNREADABLE_REPLY, charged=True)
+        if reason := self._wrong_name(body.get("model")):
+            return Try(reason=reason, charged=True)
+        if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
+            fix = "use another readout: choices, or text"
+            return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix))
+        limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
+        return Try(reply, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
+
+    def _wrong_name(self, name: Any) -> str:
+        """Why a reply is not of the model that was asked.
+
+        Where the server goes by a name that has nothing to do with the one asked for, as one that serves a single file
+        does, the name in the very first reply is taken to be right, unless the user names it.
+        """
+        if not isinstance(name, str) or not name:
+            self.names.add("")
+            return ""
+        right = self.manner.served_as
+        if right:
+            is_right = name == right
+        else:
+            is_right = not self.names or name in self.names or is_same_model(self.endpoint.model, name)
+        if not is_right:
+            return f"replied as {name!r}"
+        self.names.add(name)
+        return ""
+
+    def _give_up_if_hopeless(self, ended: Try, tries: int) -> None:
+        """The circuit breaker: raise where another try makes no sense."""
+        server = f"api:{self.endpoint.model}: {self.endpoint.url}"
+        if not self.names and tries >= FIRST_TRIES:
+            fix = "start the server, or check the url" if "reached" in ended.reason else "see what the server says"
+            raise ServerFailed(f"{server} {ended.reason}, {tries} times; {fix}")
+        if ended.wait > self.manner.patience:
+            raise ServerFailed(f"{server} {ended.reason} and wants no request for {ended.wait:,.0f} seconds")
+        silent = time.monotonic() - self._last_reply
+        if self._failures >= FAILURES and silent > self.manner.patience:
+            found = f"{self._failures:,} requests in a row failed, for {silent:,.0f} seconds"
+            raise ServerFailed(f"{server} {ended.reason}; {found}")
+        if tries >= TRIES:
+            named = ": say served_as=..., if that is right" if "replied as" in ended.reason else ""
+            raise ServerFailed(f"{server} {ended.reason}, {tries} times for one request{named}")
+
+
+class _Way(NamedTuple):
+    """How a worker sends: with which client, on which budget."""
+
+    client: Any
+    budget: Budget
+
+
+class _Keeper:
+    """Hands over replies, those of one moment of the event loop together: they are stored in one transaction."""
+
+    def __init__(self, keep: Keep):
+        self._keep = keep
+        self._replies: dict[bytes, Completion] = {}
+
+    def add(self, key: bytes, reply: Completion) -> None:
+        if not self._replies:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._replies[key] = reply
+
+    def flush(self) -> None:
+        replies, self._replies = self._replies, {}
+        if replies:
+            self._keep(replies)
+
+
+def refuse_missing() -> None:
+    """Raise where the client is not installed."""
+    try:
+        import httpx2  # noqa: F401
+    except ImportError:
+        raise MissingExtra("api", "api") from None

@@ -1,0 +1,94 @@
+"""Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
+
+from dataclasses import replace
+from typing import Any
+
+from ..errors import BadInput
+from ..language_models.completion import Capabilities
+from ..language_models.endpoint import Endpoint
+from ..language_models.sending import Manner
+from ..language_models.served import CONCURRENCY, Served
+from ..problem import Task, get_task
+from ..registry import models
+from .model import Model
+from .prompting import prompted
+from .readouts import AUTO, TOP
+
+#: Problems asked at a time: a minute of a fast server, so that few of its moments are without requests.
+PROBLEMS = 8192
+#: Options that are signed by the identity, or change no answer.
+_UNSIGNED = (
+    *("model", "url", "key_env", "dialect", "extra", "template", "readout", "shots", "shots_from", "seed"),
+    *("chat", "concurrency", "timeout", "patience", "served_as"),
+)
+
+
+@models("api.v1", unsigned=_UNSIGNED, example="api:example(url=http://127.0.0.1:9/v1)", extra="api")
+def api(
+    model: str,
+    url: str = "",
+    key_env: str = "",
+    dialect: str = "openai",
+    template: str = "",
+    readout: str = AUTO,
+    shots: int = -1,
+    shots_from: str = "",
+    seed: int = 0,
+    chat: str = "auto",
+    concurrency: int = CONCURRENCY,
+    timeout: float = 120.0,
+    patience: float = 120.0,
+    served_as: str = "",
+    extra: Any = None,
+    task: Task | None = None,
+) -> Model:
+    """Ask a language model on a server, by a template.
+
+    `url` is the address without /chat/completions ($OPENAI_BASE_URL, or OpenAI's own); the key is in the variable that
+    `key_env` names ($OPENAI_API_KEY), and nowhere else. `dialect` is openai or anthropic. `template`, `readout`,
+    `shots`, `shots_from` and `seed` say how problems are put and answers read. With `chat` true or false it is asked so
+    only. Up to `concurrency` requests are in flight, fewer where the server has too many. A reply may take `timeout`
+    seconds; a server that gives none for `patience` seconds is given up. `served_as` is the name that its replies must
+    have; otherwise that of the model, or of its first reply. `extra` are more fields of every request, as in
+    {"top_k": 1}.
+    """
+    where = f"api:{model}"
+    _refuse_wrong(where, model, chat, concurrency, {"timeout": timeout, "patience": patience}, extra)
+    endpoint = Endpoint(model, url, dialect, key_env, dict(extra or {}))
+    endpoint.warn_unencrypted()
+    manner = Manner(timeout, patience, served_as)
+    served = Served(endpoint, _capabilities(dialect, chat), concurrency=concurrency, manner=manner)
+    asked = prompted(
+        served,
+        task or get_task("nli"),
+        template=template,
+        readout=readout,
+        shots=shots,
+        shots_from=shots_from,
+        seed=seed,
+        where=where,
+        batch_size=PROBLEMS,
+    )
+    return replace(asked, by_driver=True, keep_replies=served.keep_replies)
+
+
+def _capabilities(dialect: str, chat: str) -> Capabilities:
+    """What is assumed of a server of which nothing is known: what it cannot do, it refuses at the first request."""
+    if dialect == "anthropic":
+        return Capabilities(plain=False, seed=False)
+    return Capabilities(chat=chat != "false", plain=chat != "true", logprobs=TOP)
+
+
+def _refuse_wrong(where: str, model: str, chat: str, concurrency: int, seconds: dict[str, float], extra: Any) -> None:
+    """Refuse options that make no sense, before anything is sent."""
+    if not model.strip():
+        raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
+    if chat not in ("auto", "true", "false"):
+        raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
+    if concurrency < 1:
+        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix="give 1 or more")
+    for name, value in seconds.items():
+        if not value > 0:
+            raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")
+    if extra is not None and not isinstance(extra, dict):
+        raise BadInput(f"found {extra!r}", where=where, field="extra", fix='give an object, as in {"top_k": 1}')

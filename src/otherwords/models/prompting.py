@@ -1,0 +1,112 @@
+"""A language model as an ordinary model: template -> requests -> completions -> labels, whatever is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import BadInput
+from ..language_models.completion import LanguageModel
+from ..problem import FIRST_TIME, Batch, Task
+from .model import Model, Reply
+from .readouts import AUTO, Read, Readout, choose
+from .shots import Shots, draw
+from .templates import Template, read_template
+
+#: Problems that are asked at a time, unless the caller says otherwise.
+BATCH = 256
+#: The ways in which anything can be asked again; one that forgets beginnings can be asked "cold", too.
+WAYS = ("usual", "alone")
+
+
+def prompted(
+    model: LanguageModel,
+    task: Task,
+    *,
+    template: str = "",
+    readout: str = AUTO,
+    shots: int = -1,
+    shots_from: str = "",
+    seed: int = 0,
+    where: str = "",
+    batch_size: int = BATCH,
+) -> Model:
+    """Make a model of a language model: problems are put as the `template` says, answers read as `readout` says.
+
+    `template` is a preset or a TOML file ("": the preset of the task). So many `shots` (-1: as the template says) are
+    drawn by `seed` from the data set `shots_from`. `where` names the model in errors. What the caller knows besides
+    (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the language model,
+    the content of template and shots, the readout and what this needs of the model: sign no option of these by itself.
+    """
+    chosen = read_template(template, task)
+    can = model.capabilities
+    chat = _is_chat(chosen, can.chat, can.plain, where)
+    try:
+        kind, needs = choose(model, readout, chosen)
+        read = Readout(kind, model, chosen, chat)
+        read.check()
+    except BadInput as error:
+        place = f"{where}, template {chosen.name}" if where else f"template {chosen.name}"
+        raise BadInput(error.message, where=error.where or place, field=error.field, fix=error.fix) from None
+    solved = draw(chosen, task, count=shots, source=shots_from, seed=seed)
+    form = "chat" if chat else "plain"
+    drawn = f"+{len(solved.slots)}@{solved.identity}" if solved.slots else ""
+    return Model(
+        Prompter(read, chosen, chat, solved),
+        labels=tuple(task.labels),
+        identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
+        batch_invariant=False,
+        batch_size=batch_size,
+        ways=(*WAYS, "cold") if can.cold else WAYS,
+        columns={"template": chosen.name},
+    )
+
+
+def _is_chat(template: Template, chat: bool, plain: bool, where: str) -> bool:
+    """Whether the model is asked in a chat."""
+    wanted = template.form or ("chat" if chat else "plain")
+    if not {"chat": chat, "plain": plain}[wanted]:
+        other = "plain" if wanted == "chat" else "chat"
+        message = f"the template {template.name} is {wanted}, and {where or 'the model'} can be asked {other} only"
+        raise BadInput(message, where=template.where, field="form", fix=f"use a template whose form is {other}")
+    return wanted == "chat"
+
+
+@dataclass(frozen=True)
+class Prompter:
+    """Answers batches of problems by asking a language model."""
+
+    readout: Readout
+    template: Template
+    chat: bool
+    shots: Shots
+
+    def __call__(self, batch: Batch) -> Reply:
+        """Ask about each problem, and read the answers."""
+        way = "" if batch.repeat.way == FIRST_TIME.way else batch.repeat.way
+        columns = [batch[name] for name in batch.task.fields]
+        problems = [dict(zip(batch.task.fields, texts, strict=True)) for texts in zip(*columns, strict=True)]
+        requests = [self.template.request(one, self.shots.before(one), chat=self.chat) for one in problems]
+        if way or batch.repeat.number:
+            requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
+        return as_reply(self.readout(requests), list(self.template.words), batch.task)
+
+
+def as_reply(answers: Sequence[Read], order: Sequence[str], task: Task) -> Reply:
+    """Answers as a model returns them: labels, probabilities where all labels' are known, and the mass of all."""
+    labels = [one.label for one in answers]
+    transient = None if all(one.storable for one in answers) else np.array([not one.storable for one in answers])
+    if all(one.logs is None for one in answers):
+        return Reply(labels, transient=transient)
+    logs = np.array([one.logs or [np.nan] * len(order) for one in answers], np.float64)
+    logs = logs[:, [list(order).index(label) for label in task.labels]]
+    powers = np.exp(logs)
+    mass = np.minimum(np.nansum(powers, axis=1), 1.0)
+    mass[[one.logs is None for one in answers]] = np.nan
+    with np.errstate(invalid="ignore"):
+        p = np.exp(logs - np.where(np.isnan(logs), -np.inf, logs).max(axis=1, keepdims=True, initial=-np.inf))
+        p = p / p.sum(axis=1, keepdims=True)
+    p[np.isnan(logs).any(axis=1)] = np.nan
+    return Reply(labels, p=p, mass=mass, transient=transient)

@@ -1,0 +1,315 @@
+"""Readouts: how a label, and where possible probabilities, are read from what a language model replies.
+
+`tokens` takes the log-probabilities of the first token of each label's word, `score` those of the whole words,
+`choices` holds the model to the words, and `text` reads free text by a strict rule. What cannot be read is an answer
+of its own, and is never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput
+from ..language_models.completion import FILTER, Capabilities, Completion, LanguageModel, Request, TokenScorer
+from .predictions import Floats
+from .templates import Template
+
+TOKENS, SCORE, CHOICES, TEXT, AUTO = "tokens", "score", "choices", "text", "auto"
+READOUTS = (AUTO, TOKENS, SCORE, CHOICES, TEXT)
+#: How many of the likeliest tokens are asked for, where a server gives as many.
+TOP = 20
+#: Tokens of a free answer, and of one that the model thinks about first.
+_ANSWER_TOKENS, _THINKING_TOKENS = 16, 4096
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
+_MARKS = " \t\r\n*_`#>\"'“”‘’«»()[]{}"
+_PREFIX = re.compile(r"(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|label)\s*(?:is\b\s*:?|:|=)", re.I)
+_ENDS = ".,;:!?)]}"
+
+
+class Read(NamedTuple):
+    """One answer: a label or None, the log-probability of each label (NaN: unknown), whether it may be stored.
+
+    `logs` is None where the readout gives no probabilities.
+    """
+
+    label: str | None
+    logs: tuple[float, ...] | None = None
+    storable: bool = True
+
+
+def refuse_alike(words: Mapping[str, str]) -> None:
+    """Refuse words of which one begins another, or that begin with the same word: their first token may be the same."""
+    folded = {word: _key(word) for word in words.values()}
+    for one, other in combinations(sorted(folded, key=len), 2):
+        short, long = folded[one], folded[other]
+        if long.startswith(short) or short.split()[0] == long.split()[0]:
+            raise _alike(one, other)
+
+
+def _alike(one: str, other: str, token: str = "") -> BadInput:
+    alike = f"begin with the same token{f' {token!r}' if token else ''}"
+    fix = "use words that begin otherwise, such as letters, or another readout: score, choices or text"
+    return BadInput(f"the words {one!r} and {other!r} {alike}, so that it says nothing", field="words", fix=fix)
+
+
+def knows_tokens(model: LanguageModel) -> TypeGuard[TokenScorer]:
+    """Whether a model gives the log-probabilities of any texts, token by token."""
+    return hasattr(model, "continuations") and hasattr(model, "first_tokens")
+
+
+def possible(model: LanguageModel, labels: int) -> dict[str, str]:
+    """The readouts that a model can be read by, the most telling first, each with what it needs of the model."""
+    can, local = model.capabilities, knows_tokens(model)
+    ways: dict[str, str] = {}
+    if (local or can.logprobs >= labels) and not can.reasons:
+        ways[TOKENS] = "tokens" if local else f"top{min(can.logprobs, TOP)}"
+    if (local or can.scoring) and not can.reasons:
+        ways[SCORE] = "scores"
+    if can.constrained:
+        ways[CHOICES] = can.constrained
+    return {**ways, TEXT: "text"}
+
+
+def choose(model: LanguageModel, wanted: str, template: Template) -> tuple[str, str]:
+    """The readout to use, and what it needs of the model; an error if it cannot do the one that is wanted."""
+    if wanted not in READOUTS:
+        raise BadInput(f"found {wanted!r}", field="readout", fix=f"use one of {', '.join(READOUTS)}")
+    ways = possible(model, len(template.words))
+    if wanted == AUTO:
+        wanted = template.readout
+    if wanted == AUTO:
+        wanted = next(one for one in (TOKENS, CHOICES, TEXT) if one in ways)
+    if wanted not in ways:
+        raise BadInput(_why_not(wanted, model.capabilities), field="readout", fix=f"use {' or '.join(ways)}")
+    return wanted, ways[wanted]
+
+
+def _why_not(wanted: str, can: Capabilities) -> str:
+    if can.reasons and wanted in (TOKENS, SCORE):
+        return f"cannot be read by {wanted}: it thinks before it answers"
+    found = {
+        TOKENS: f"the server gives {can.logprobs or 'no'} log-probabilities",
+        SCORE: "the server does not score given texts",
+        CHOICES: "the server cannot be held to given texts",
+    }
+    return f"cannot be read by {wanted}: {found[wanted]}"
+
+
+@dataclass(frozen=True)
+class Readout:
+    """A readout of one model's answers to one template."""
+
+    kind: str
+    model: LanguageModel
+    template: Template
+    chat: bool
+
+    def __call__(self, requests: Sequence[Request]) -> list[Read]:
+        """Ask, and read the answers in the order of the requests."""
+        read = {TOKENS: self._tokens, SCORE: self._score, CHOICES: self._choices, TEXT: self._text}
+        return read[self.kind](requests)
+
+    @property
+    def _texts(self) -> list[str]:
+        """The words as they follow a prompt."""
+        return [self.template.word_before(chat=self.chat) + word for word in self.template.words.values()]
+
+    def _ask(self, requests: Sequence[Request]) -> list[Completion]:
+        replies = dict(self.model.complete(requests))
+        return [replies[number] for number in range(len(requests))]
+
+    def _limited(self, requests: Sequence[Request], tokens: int) -> list[Request]:
+        limit = self.template.parameters.max_tokens or tokens
+        return [replace(one, max_tokens=limit) for one in requests]
+
+    def check(self) -> None:
+        """Refuse, before anything is asked, words that the first token cannot tell apart."""
+        if self.kind == TOKENS and not knows_tokens(self.model):
+            refuse_alike(self.template.words)
+        elif self.kind == TOKENS:
+            self._first_tokens  # noqa: B018
+
+    @cached_property
+    def _first_tokens(self) -> list[tuple[str, int]]:
+        """Texts whose first tokens stand for labels, each distinct token once, with the place of the label."""
+        assert knows_tokens(self.model)
+        words = list(self.template.words.values())
+        before = self.template.word_before(chat=self.chat)
+        spelled = [[before + word for word in words], words][: 1 if self.template.exact or not before else 2]
+        tokens = [self.model.first_tokens(texts) for texts in spelled]
+        plain = next((place for place, some in enumerate(tokens) if len({*some}) == len(some)), -1)
+        if plain < 0:
+            one, other = next((a, b) for a, b in combinations(range(len(words)), 2) if tokens[0][a] == tokens[0][b])
+            raise _alike(words[one], words[other])
+        if self.template.exact:
+            return [(text, place) for place, text in enumerate(spelled[plain])]
+        texts = {text: place for place, word in enumerate(words) for text in _variants(word)}
+        texts |= {text: place for place, text in enumerate(spelled[plain])}
+        owners: dict[int, dict[int, str]] = {}
+        for (text, place), token in zip(texts.items(), self.model.first_tokens(list(texts)), strict=True):
+            owners.setdefault(token, {})[place] = text
+        return [next((text, place) for place, text in own.items()) for own in owners.values() if len(own) == 1]
+
+    def _all_logs(self, requests: Sequence[Request], model: TokenScorer) -> Floats:
+        """The log-probability of each label's first tokens, a row for each request."""
+        texts = [text for text, _ in self._first_tokens]
+        found = model.continuations([replace(one, max_tokens=1) for one in requests], texts, first=True)
+        logs = np.full((len(requests), len(self.template.words)), -np.inf)
+        for column, (_, place) in enumerate(self._first_tokens):
+            logs[:, place] = np.logaddexp(logs[:, place], found[:, column])
+        return logs
+
+    def _tokens(self, requests: Sequence[Request]) -> list[Read]:
+        if knows_tokens(self.model):
+            return [_best(row, list(self.template.words)) for row in self._all_logs(requests, self.model)]
+        top = min(self.model.capabilities.logprobs, TOP)
+        asked = [replace(one, logprobs=top) for one in self._limited(requests, 1)]
+        replies = self._ask(asked)
+        read = [self._from_top(one) for one in replies]
+        if all(one.label is None for one in read):
+            self._refuse_shared(replies)
+        return read
+
+    def _refuse_shared(self, replies: Sequence[Completion]) -> None:
+        """Refuse words that begin with the same token, where no answer can be read, and what comes first shows it."""
+        words = list(self.template.words.values())
+        for reply in replies:
+            if not reply.top or not reply.top[0]:
+                continue
+            best = max(reply.top[0], key=lambda token: reply.top[0][token])
+            start = best.strip().casefold()
+            if len(own := [word for word in words if start and word.casefold().startswith(start)]) > 1:
+                raise _alike(own[0], own[1], best)
+
+    def _from_top(self, reply: Completion) -> Read:
+        if reply.finish == FILTER:
+            return Read(None, storable=False)
+        logs = label_logs(reply.top[0] if reply.top else {}, self._texts, exact=self.template.exact)
+        return _best(logs, list(self.template.words))
+
+    def _score(self, requests: Sequence[Request]) -> list[Read]:
+        texts = self._texts
+        if knows_tokens(self.model):
+            scores = self.model.continuations(requests, texts, first=False)
+            return [_best(row, list(self.template.words)) for row in scores]
+        asked = [replace(one, scored=text) for one in requests for text in texts]
+        found = [np.nan if one.score is None else one.score for one in self._ask(asked)]
+        table = np.array(found, np.float64).reshape(len(requests), len(texts))
+        return [_best(row, list(self.template.words)) for row in table]
+
+    def _choices(self, requests: Sequence[Request]) -> list[Read]:
+        words = tuple(self.template.words.values())
+        asked = [replace(one, choices=words) for one in self._limited(requests, self._length)]
+        return [read_text(one, self.template.words) for one in self._ask(asked)]
+
+    def _text(self, requests: Sequence[Request]) -> list[Read]:
+        return [read_text(one, self.template.words) for one in self._ask(self._limited(requests, self._length))]
+
+    @property
+    def _length(self) -> int:
+        return _THINKING_TOKENS if self.model.capabilities.reasons else _ANSWER_TOKENS
+
+
+def _variants(word: str) -> list[str]:
+    """A word as a model may write it: with a space before it or without, and in other cases."""
+    return [
+        space + one for space in (" ", "") for one in dict.fromkeys((word, word.lower(), word.title(), word.upper()))
+    ]
+
+
+def label_logs(top: Mapping[str, float], texts: Sequence[str], *, exact: bool = False) -> npt.NDArray[np.float64]:
+    """The log-probability of each label's first token among the likeliest tokens; NaN where none of it is there.
+
+    Tokens that differ in case or in spaces around them are summed, unless `exact`: then a label has the longest token
+    with which its text begins, as it is. A token that could begin several labels belongs to none.
+
+    >>> label_logs({" yes": -0.7, "Yes": -1.6, " no": -2.3, "n": -4.0}, [" yes", " no", " neutral"]).round(2).tolist()
+    [-0.36, -2.3, nan]
+    """
+    logs = np.full(len(texts), np.nan)
+    plain = [text if exact else text.strip().casefold() for text in texts]
+    lengths = [0] * len(texts)
+    for token, log in top.items():
+        start = token if exact else token.strip().casefold()
+        owners = [place for place, text in enumerate(plain) if start and text.startswith(start)]
+        if len(owners) != 1:
+            continue
+        (place,) = owners
+        if not exact:
+            logs[place] = log if np.isnan(logs[place]) else np.logaddexp(logs[place], log)
+        elif len(start) > lengths[place]:
+            logs[place], lengths[place] = log, len(start)
+    return logs
+
+
+def _best(logs: Floats, labels: Sequence[str]) -> Read:
+    """The likeliest label of those that are known; none where none is."""
+    if np.isnan(logs).all():
+        return Read(None, tuple(logs.tolist()))
+    return Read(labels[int(np.nanargmax(logs))], tuple(logs.tolist()))
+
+
+def read_text(reply: Completion, words: Mapping[str, str]) -> Read:
+    """Read a free answer by the strict rule of `find_label`; what a filter withheld is not stored."""
+    if reply.finish == FILTER:
+        return Read(None, storable=False)
+    return Read(find_label(reply.text, words))
+
+
+def find_label(text: str, words: Mapping[str, str]) -> str | None:
+    """The label that a text answers with, or None.
+
+    Reasoning is removed; where it has no end, there is no answer. The text, without quotes and markup, must begin with
+    the word of a label, perhaps after "Answer:" or "The answer is", and end there or go on after a punctuation mark or
+    on a new line. The word of another label anywhere in it makes it no answer.
+
+    >>> words = {"entailed": "yes", "not-entailed": "no"}
+    >>> [find_label(text, words) for text in ("**Yes.**", "Answer: no", "yes and no", "<think>yes", "maybe")]
+    ['entailed', 'not-entailed', None, None, None]
+    """
+    final = without_reasoning(text)
+    if final is None:
+        return None
+    plain = final.strip(_MARKS)
+    if prefix := _PREFIX.match(plain):
+        plain = plain[prefix.end() :].strip(_MARKS)
+    named = _named(plain, words)
+    if len({label for _, _, label in named}) != 1 or named[0][0] != 0:
+        return None
+    _, end, label = named[0]
+    rest = plain[end:].lstrip(" *_`\"'”’»")
+    return label if not rest or rest[0] in _ENDS or rest[0] in "\r\n" else None
+
+
+def without_reasoning(text: str) -> str | None:
+    """A text after its reasoning, or None where that has no end.
+
+    >>> without_reasoning("<think>Is it?</think> yes"), without_reasoning("Is it?</think> yes")
+    (' yes', ' yes')
+    """
+    rest = _THOUGHT.sub("", text)
+    rest = _THOUGHT_END.split(rest)[-1]  # a server may have written the beginning into the prompt
+    return None if _THOUGHT_START.search(rest) else rest
+
+
+def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Where a text names labels: a longer word hides those within it."""
+    labels = {_key(word): label for label, word in words.items()}
+    longest_first = sorted(words.values(), key=len, reverse=True)
+    spelled = "|".join(r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", one)) for one in longest_first)
+    found = re.finditer(rf"(?<![^\W_])(?:{spelled})(?![^\W_])", text, re.I)
+    return [(one.start(), one.end(), labels[_key(one[0])]) for one in found]
+
+
+def _key(word: str) -> str:
+    return re.sub(r"[\s_-]+", " ", word).casefold()
