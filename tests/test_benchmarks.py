@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "benchmarks").glob("*.py"))
 #: Scripts with a command line of their own, and what benchmarks share.
-SCRIPTS = {"gpu", "gpu_explore", "gpu_training", "gpu_training_data"}
+SCRIPTS = {"gpu", "gpu_causal", "gpu_explore", "gpu_training", "gpu_training_data"}
 SHARED = {"__init__", "__main__", "isolated", "bare", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
 
 
@@ -127,3 +127,14 @@ def test_the_gpu_benchmarks_run_at_a_tiny_size_anywhere(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "sdpa, mixed" in done.stdout
     assert "failed" not in done.stdout
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_causal_models_runs_at_a_tiny_size_anywhere(tmp_path):
+    done = run("benchmarks.gpu_causal", "--quick", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "gpu_causal.json").read_text())["results"]
+    assert not [name for name, value in results.items() if "failed" in value]
+    assert results["hf: 36-shot"]["tokens_shared"] > 1000
+    assert results["shared and not, 36-shot, float32"]["largest_difference"] < 1e-3
+    assert (tmp_path / "gpu_causal.txt").read_text().startswith("build: ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -74,3 +76,123 @@ def test_log_probabilities_are_those_of_a_plain_forward_pass(opened, prefixes, f
     assert np.ptp(found, axis=0).min() > 0.01  # the prompts are told apart
     used = [length for length in prefixes if length > 100]
     assert bool(used) == (family in (*SHARED, *MORE_SHARED))
+
+
+def test_a_chat_is_asked_in_its_template(opened, prefixes):
+    model = opened(chat=True)
+    turns = [
+        Message("system", "Answer yes or no. " * 8),
+        *(Message("user", f"It rains? {SHOTS}"), Message("assistant", "no")),
+    ]
+    requests = [Request(messages=(*turns, Message("user", end))) for end in ENDS]
+    found = model.continuations(requests, ["yes", "no"], first=True)
+    lines = [f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in requests[1].messages]
+    text = "".join(lines) + "<|im_start|>assistant\n"
+    assert found[1] == pytest.approx(
+        [directly(model, text, one, True, special=False) for one in ("yes", "no")], abs=1e-4
+    )
+    assert max(prefixes) > 100
+
+
+def test_order_and_budget_do_not_matter(opened):
+    model, requests = opened(), asked()
+    whole = model.continuations(requests, WORDS, first=False)
+    small = causal_hf.CausalModel(replace(model.opened, tokens=30))
+    assert np.abs(small.continuations(requests[::-1], WORDS, first=False)[::-1] - whole).max() < 1e-4
+
+
+def test_one_prompt_with_other_shots_does_not_keep_the_rest_from_sharing(opened, prefixes):
+    model = causal_hf.CausalModel(opened().opened)
+    requests = [*asked(), *asked(SHOTS.replace("number 2", "number 9"), ENDS[:1])]
+    found = model.continuations(requests, WORDS, first=True)
+    assert max(prefixes) > 200
+    assert found[-1] == pytest.approx([directly(model, requests[-1].text, one, True) for one in WORDS], abs=1e-4)
+    assert found[0] == pytest.approx([directly(model, requests[0].text, one, True) for one in WORDS], abs=1e-4)
+
+
+def test_where_memory_ends_batches_are_halved(opened, monkeypatch):
+    model, requests, sizes, real = opened(), asked(), [], causal_hf._forward
+    whole = model.continuations(requests, WORDS, first=True)
+
+    def small(model, prefix, read, input_ids, at, **more):
+        sizes.append(len(input_ids))
+        if len(input_ids) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(model, prefix, read, input_ids, at, **more)
+
+    monkeypatch.setattr(causal_hf, "_forward", small)
+    assert np.abs(model.continuations(requests, WORDS, first=True) - whole).max() < 1e-4
+    assert max(sizes) > 1
+
+
+def test_a_model_whose_numbers_would_change_is_not_shared(opened, prefixes, monkeypatch):
+    """Whatever the reason: here, a mistake in how two attentions are merged."""
+    monkeypatch.setattr(torch, "lerp", lambda old, own, share: old + own * share)
+    model = causal_hf.CausalModel(opened().opened)
+    found = model.continuations(asked(), WORDS, first=True)
+    assert prefixes
+    assert not any(model._prefixes.values())
+    assert found[0] == pytest.approx([directly(model, asked()[0].text, one, True) for one in WORDS], abs=1e-4)
+
+
+def test_a_prompt_longer_than_the_model_reads_is_refused(opened):
+    with pytest.raises(BadInput, match=r"a prompt has \d+ tokens, and the model reads 2048; use fewer shots"):
+        opened().continuations([Request(text=SHOTS * 20)], WORDS, first=True)
+
+
+def test_a_plain_model_cannot_chat(opened):
+    with pytest.raises(BadInput, match="no template for chats"):
+        opened().continuations([Request(messages=(Message("user", "It rains?"),))], WORDS, first=True)
+
+
+# Completions
+
+
+def test_the_likeliest_tokens(opened):
+    model, (request, *_) = opened(), asked()
+    ((number, reply),) = model.complete([replace(request, logprobs=5, max_tokens=1)])
+    (top,) = reply.top
+    assert (number, reply.finish) == (0, LENGTH)
+    assert 1 < len(top) <= 5  # bytes that are no text by themselves have one text together
+    assert reply.text == max(top, key=top.__getitem__)
+    text = next(one for one in top if one.isascii() and one.strip().isalpha())
+    assert top[text] == pytest.approx(directly(model, request.text, text, True), abs=1e-4)
+
+
+def test_greedy_texts_are_those_of_transformers(opened):
+    model, requests = opened(), asked()
+    replies = dict(model.complete([replace(one, max_tokens=5, logprobs=3) for one in requests]))
+    for number, request in enumerate(requests):
+        ids = model.opened.tokenizer(request.text, return_tensors="pt")
+        whole = model.opened.model.generate(**ids, max_new_tokens=5, do_sample=False)
+        expected = model.opened.tokenizer.decode(whole[0, ids["input_ids"].shape[1] :], skip_special_tokens=True)
+        assert replies[number].text == expected
+        assert expected.startswith(max(replies[number].top[0], key=replies[number].top[0].__getitem__))
+
+
+def test_a_text_ends_where_it_is_to_stop(opened):
+    model, (request, *_) = opened(), asked()
+    ((_, whole),) = model.complete([replace(request, max_tokens=6)])
+    ((_, cut),) = model.complete([replace(request, max_tokens=6, stop=(whole.text[3],))])
+    assert (cut.text, cut.finish) == (whole.text.split(whole.text[3])[0], STOP)
+
+
+def test_samples_depend_on_the_seed(opened):
+    model, (request, *_) = opened(), asked()
+    ask = replace(request, max_tokens=6, temperature=1.5, n=3)
+    once, again, other = (dict(model.complete([replace(ask, seed=seed)]))[0] for seed in (1, 1, 2))
+    assert once == again != other
+    assert len(once.more) == 2
+
+
+def test_scores_of_given_texts(opened):
+    model, requests = opened(), asked()
+    replies = dict(model.complete([replace(one, scored=" never") for one in requests]))
+    expected = model.continuations(requests, [" never"], first=False)[:, 0]
+    assert [replies[number].score for number in range(len(requests))] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("option", [{"choices": ("yes", "no")}, {"frequency_penalty": 0.5}])
+def test_what_is_not_computed_is_refused(opened, option):
+    with pytest.raises(BadInput, match=f"{next(iter(option))} is not computed here"):
+        list(opened().complete([replace(asked()[0], **option)]))

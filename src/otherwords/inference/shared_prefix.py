@@ -150,7 +150,7 @@ def _kernel(device: str, dtype: torch.dtype, width: int, value_width: int, group
         for heads in (2 * groups, 2, 2)
     )
     for causal in (True, False):
-        expected = _computed("plain", query, key, value, width**-0.5, causal)
+        expected = _plain(*(_repeated(query, one.float()) for one in (query, key, value)), width**-0.5, causal)
         try:
             found = _computed(fast, query, key, value, width**-0.5, causal)
         except (RuntimeError, AttributeError, NotImplementedError, TypeError):  # an older torch, another device

@@ -38,9 +38,8 @@ _ROOM = 8
 _SHORTEST = 16
 #: Prefixes that are kept for the next batch of requests: those of a template or two.
 _KEPT = 4
-#: The most that log-probabilities may differ with a shared prefix; where they differ more, the prefix is not shared.
-_TOLERANCE = {"float32": 1e-3}
-_HALF_TOLERANCE = 0.5
+#: By how much of their deviation logits may differ with a shared prefix; where they differ more, it is not shared.
+_TOLERANCE, _HALF_TOLERANCE = 1e-3, 0.25
 
 #: What is made of logits [rows, places, vocabulary]: tensors with one row for each.
 Read = Callable[["torch.Tensor"], "tuple[torch.Tensor, ...]"]
@@ -135,9 +134,9 @@ class CausalModel:
         logs, ids = self._compute(requests, [()], partial(_top_logs, count))
         ends = set(special_tokens(self.opened).ends)
         for number, (row_logs, row_ids) in enumerate(zip(logs[:, 0, 0], ids[:, 0, 0], strict=True)):
-            best = int(row_ids[0])
-            text, finish = ("", STOP) if best in ends else (self._text([best]), LENGTH)
-            yield number, Completion(text, finish, (self._named(row_logs, row_ids),))
+            top, best = self._named(row_logs, row_ids), int(row_ids[0])
+            text, finish = ("", STOP) if best in ends else (self._token_texts[best], LENGTH)
+            yield number, Completion(text, finish, (top,))
 
     def _written(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
         """Texts of one decoding; their likeliest tokens are computed afterwards, from the finished texts."""
@@ -341,7 +340,7 @@ class CausalModel:
         row = self._encode([rest], False)[0] if isinstance(rest, str) else rest
         self._refuse_long(len(row) + len(head))
         refuse_unknown_token(opened.who, max(head), known_tokens(opened.model))
-        tolerance = _TOLERANCE.get(str(opened.dtype).removeprefix("torch."), _HALF_TOLERANCE)
+        tolerance = _TOLERANCE if opened.dtype == torch.float32 else _HALF_TOLERANCE
         with torch.inference_mode():
             ids, tail = (torch.tensor(one, device=opened.device) for one in ([*head, *row], row))
             try:
@@ -350,8 +349,7 @@ class CausalModel:
             except NotShareableError:
                 return None
             (expected,) = _forward(opened.model, None, _all_logs, ids[None], ids.new_tensor([[len(ids) - 1]]))
-            likely = expected.topk(min(TOP, expected.shape[-1])).indices
-            difference = float((found - expected).gather(-1, likely).abs().max())
+            difference = float((found - expected).std() / expected.std())
         return prefix if difference <= tolerance else None
 
     def _refuse_unknown(self, request: Request) -> None:
