@@ -24,6 +24,7 @@ NAMES = (
     "spine",
     "memory",
     "soak",
+    "requests",
     "engines",
     "cluster",
     "startup",

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, MissingExtra, OtherwordsError, ServerFailed
@@ -75,6 +77,7 @@ class Sender:
         self.names: set[str] = set()
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
+        self._verify: ssl.SSLContext | None = None
 
     async def send(self, asked: Iterator[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
@@ -84,18 +87,18 @@ class Sender:
         """
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        async with self._client() as client:
-            run = _Run(client, budget, _Keeper(keep))
-            if not self.names:
-                await self._work(run, asked, most=1)
-            workers = [asyncio.create_task(self._work(run, asked)) for _ in range(1 if alone else self.pace.most)]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for one in workers:
-                    one.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-                run.keeper.flush()
+        keeper = _Keeper(keep)
+        if not self.names:
+            await self._work(budget, keeper, islice(asked, 1))
+        count = 1 if alone else self.pace.most
+        workers = [asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(count)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for one in workers:
+                one.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            keeper.flush()
         if self._error:
             raise self._error
 
@@ -105,45 +108,46 @@ class Sender:
         async def one_of(request: Request) -> Try:
             try:
                 held = await self._reserve(budget, request, retry=False)
-                return await self._paced(run, request, held) if held else Try()
+                return await self._paced(_Way(client, budget), request, held) if held else Try()
             except BadInput as error:
                 return Try(error=error)
 
         self.pace.begin()
         self._error = None
         async with self._client() as client:
-            run = _Run(client, budget, _Keeper(lambda replies: None))
             return list(await asyncio.gather(*map(one_of, requests)))
 
     def _client(self) -> Any:
+        """A client with timeouts, without retries of its own, which follows no server to another."""
         import httpx2
 
-        limits = httpx2.Limits(max_connections=self.pace.most, max_keepalive_connections=self.pace.most)
-        transport = httpx2.AsyncHTTPTransport(retries=0, limits=limits)
+        self._verify = self._verify or ssl.create_default_context()
         timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
-        return httpx2.AsyncClient(timeout=timeout, transport=transport, follow_redirects=False)
+        return httpx2.AsyncClient(timeout=timeout, verify=self._verify, follow_redirects=False)
 
-    async def _work(self, run: _Run, asked: Iterator[Asked], most: int | None = None) -> None:
-        """Take requests and get their replies, until there are none left, or something stopped the sending."""
-        count = 0
-        while self._error is None and count != most and (one := next(asked, None)):
-            count += 1
-            try:
-                reply = await self._ask(run, one.request)
-            except Exception as error:
-                self._error = self._error or error
-                return
-            if reply is not None:
-                run.keeper.add(one.key, reply)
+    async def _work(self, budget: Budget, keeper: _Keeper, asked: Iterator[Asked]) -> None:
+        """Take requests and get their replies, until there are none left, or something stopped the sending.
 
-    async def _ask(self, run: _Run, request: Request) -> Completion | None:
+        Each worker has a client of its own, with one connection: a pool of many costs more than it saves.
+        """
+        async with self._client() as client:
+            while self._error is None and (one := next(asked, None)):
+                try:
+                    reply = await self._ask(_Way(client, budget), one.request)
+                except Exception as error:
+                    self._error = self._error or error
+                    return
+                if reply is not None:
+                    keeper.add(one.key, reply)
+
+    async def _ask(self, way: _Way, request: Request) -> Completion | None:
         """Get the reply to a request; None where something else stopped the sending."""
         failures = tries = 0
         while self._error is None:
-            held = await self._reserve(run.budget, request, retry=failures > 0)
+            held = await self._reserve(way.budget, request, retry=failures > 0)
             if held is None:
                 return None
-            ended = await self._paced(run, request, held)
+            ended = await self._paced(way, request, held)
             if ended.reply is not None:
                 self._last_reply, self._failures = time.monotonic(), 0
                 return ended.reply
@@ -169,18 +173,18 @@ class Sender:
             await asyncio.sleep(0.02)
         return None
 
-    async def _paced(self, run: _Run, request: Request, held: Reservation) -> Try:
+    async def _paced(self, way: _Way, request: Request, held: Reservation) -> Try:
         """Try a request when it is its turn, and settle what it cost."""
         ended, entered = Try(charged=False), False
         try:
             started = await self.pace.enter()
             entered = True
             ended = Try(charged=True)  # should it be cancelled in flight
-            ended = await self._try(run.client, request)
+            ended = await self._try(way.client, request)
         finally:
             if entered:
                 self.pace.leave()
-            run.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
+            way.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
         if ended.reply is not None:
             self.pace.grow()
         elif ended.busy:
@@ -231,7 +235,8 @@ class Sender:
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
             fix = "use another readout: choices, or text"
             return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix))
-        return Try(reply, rest=rest_until_reset(headers, reply.usage.prompt + reply.usage.completion or 1))
+        limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
+        return Try(reply, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
 
     def _wrong_name(self, name: Any) -> str:
         """Why a reply is not of the model that was asked.
@@ -269,12 +274,11 @@ class Sender:
             raise ServerFailed(f"{server} {ended.reason}, {tries} times for one request{named}")
 
 
-class _Run(NamedTuple):
-    """What the workers of one call share."""
+class _Way(NamedTuple):
+    """How a worker sends: with which client, on which budget."""
 
     client: Any
     budget: Budget
-    keeper: _Keeper
 
 
 class _Keeper:

@@ -1,0 +1,137 @@
+"""Many requests: the rate against a server that takes 50 ms for each, 32 at a time, and the memory of 100,000."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from . import isolated
+
+LATENCY, CONCURRENCY = 0.05, 32
+#: Problems of the rate, and of both measurements of memory.
+RATE, SIZES = 20_000, (10_000, 100_000)
+TINY, TINY_SIZES = 200, (100, 200)
+#: How much longer than the least possible time it may take: 85 % of the rate that is possible.
+AT_MOST = 1 / 0.85
+
+_WORK = """
+import json, time, warnings
+import polars as pl
+import otherwords as ow
+url, count, concurrency, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+from otherwords.datasets.source import Source
+from otherwords.running.files import answer_files
+start = time.perf_counter()
+done = answer_files(Source([f"{folder}/problems.jsonl"]), f"{folder}/answers.parquet",
+                    [f"stub=api:stub(url={url}, concurrency={concurrency})"],
+                    cache=f"{folder}/cache.sqlite", canary=False)
+spent = next(iter(done.spent["now"].values()))
+report(rows=done.rows, seconds=time.perf_counter() - start, requests=spent["requests"], retries=spent["retries"])
+"""
+
+
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    with _server() as url:
+        return [_rate(url, TINY if tiny else RATE), _memory(url, TINY_SIZES if tiny else SIZES)]
+
+
+def _rate(url: str, count: int) -> dict[str, Any]:
+    done = _answered(url, count, CONCURRENCY)
+    least = math.ceil(count / CONCURRENCY) * LATENCY
+    detail = (
+        f"{count:,} problems answered and stored in {done['seconds']:.1f} s, {count / done['seconds']:,.0f} a second; "
+    )
+    detail += (
+        f"{least:.1f} s ({CONCURRENCY / LATENCY:,.0f} a second) are possible; {os.getloadavg()[0]:.1f} processes ran"
+    )
+    claim = f"time of `answer` against a stub with {LATENCY * 1000:.0f} ms and {CONCURRENCY} at a time, times the least"
+    return {"claim": claim, "measured": done["seconds"] / least, "unit": "x", "at_most": AT_MOST, "detail": detail}
+
+
+def _memory(url: str, sizes: tuple[int, int]) -> dict[str, Any]:
+    peaks = [_answered(url, size, 4 * CONCURRENCY) for size in sizes]
+    detail = "; ".join(
+        f"{size:,} requests: peak {one['peak_mb']:.0f} MB, {one['seconds']:.0f} s"
+        for size, one in zip(sizes, peaks, strict=True)
+    )
+    claim = f"peak memory of `answer` with {sizes[1]:,} requests above that with {sizes[0]:,}"
+    growth = peaks[1]["peak_mb"] - peaks[0]["peak_mb"]
+    return {"claim": claim, "measured": growth, "unit": "MB", "at_most": 60, "detail": detail}
+
+
+def _answered(url: str, count: int, concurrency: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        with (Path(folder) / "problems.jsonl").open("w") as file:
+            for number in range(count):
+                row = {"id": str(number), "premise": f"Person {number} walks.", "hypothesis": "Somebody moves."}
+                file.write(json.dumps({**row, "label": "entailment"}) + "\n")
+        done = isolated.run(_WORK, url, str(count), str(concurrency), folder)
+    assert done["rows"] == done["requests"] == count
+    assert done["retries"] == 0
+    return done
+
+
+@contextmanager
+def _server() -> Iterator[str]:
+    """The stub in a process of its own."""
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.requests"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+class _Stub(asyncio.Protocol):
+    """Replies to every request after 50 ms, with little work: it is not what is measured."""
+
+    _TOP: ClassVar[Any] = [{"token": "neutral", "logprob": -0.3}, {"token": "entailment", "logprob": -1.6}]
+    _CHOICE: ClassVar[Any] = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "neutral"},
+        "logprobs": {"content": [{"token": "neutral", "logprob": -0.3, "top_logprobs": _TOP}]},
+    }
+    _USAGE: ClassVar[Any] = {"prompt_tokens": 60, "completion_tokens": 1}
+    _BODY = json.dumps({"model": "stub", "choices": [_CHOICE], "usage": _USAGE}).encode()
+    _REPLY = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(_BODY) + _BODY
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport, self._data = transport, b""
+        self._loop = asyncio.get_running_loop()
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        head, mark, rest = self._data.partition(b"\r\n\r\n")
+        if mark:
+            start = head.lower().index(b"content-length:") + 15
+            size = int(head[start:].split(b"\r\n", 1)[0])
+            if len(rest) >= size:
+                self._data = rest[size:]
+                self._loop.call_later(LATENCY, self._reply)
+
+    def _reply(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(self._REPLY)  # type: ignore[attr-defined]
+
+
+async def _serve() -> None:
+    server = await asyncio.get_running_loop().create_server(_Stub, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())
