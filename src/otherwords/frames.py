@@ -14,6 +14,10 @@ from .storage.in_memory import as_scalar, typed_column
 MISSING = ("", "nan", "NaN", "NAN", "<NA>")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
+#: What all labels together had of a language model's probability: where it is known, an answer may lack probabilities.
+LABEL_MASS = "label_mass"
+#: By which template a language model was asked.
+TEMPLATE = "template"
 #: Columns that say that a row is no rewording: the suite of a contrast, the name of a control.
 MARKS = ("contrast", "control")
 #: How a table holds values of these types: as they are.

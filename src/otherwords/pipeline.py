@@ -16,6 +16,7 @@ import polars as pl
 from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_run, model_names, open_tables, stack
 from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
+from .answers.groups import pool_templates as pooled
 from .answers.reading import answered, separate_rejects
 from .answers.roles import split_roles
 from .answers.suspicions import Suspicions, warn_suspicious
@@ -23,17 +24,26 @@ from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, r
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
-from .frames import by_bucket, kept, originals_of
+from .frames import LABEL_MASS, by_bucket, kept, originals_of
 from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
-from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
+from .models.answering import (
+    TRUNCATED,
+    answer_table,
+    ask,
+    run_canary,
+    warn_truncated,
+    warn_unread,
+    warn_unused_labels,
+    with_templates,
+)
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
-from .models.python_callable import AnyModel
+from .models.python_callable import AnyModel, as_spec
 from .models.repeating import refuse_wrong_repeats, repeats_of, warn_not_repeated
-from .problem import Repeat, Score, Task, get_task
+from .problem import UNREADABLE, Repeat, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
@@ -179,6 +189,7 @@ def answer(
     *,
     cache: Cache | str | Path | Literal[False] | None = "",
     label_map: Mapping[str, str] | None = None,
+    template: str = "",
     canary: bool = True,
     batch_size: int = 0,
     until: str | None = None,
@@ -194,7 +205,8 @@ def answer(
 
     `suite` is a table or a name, as in `vary`; `model` the name of a model, a function from a Batch to labels or
     probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows
-    have no `pred`, and the reason in a column `rejected`.
+    have no `pred`, and the reason in a column `rejected`. A language model is asked by a `template`, a name or a .toml
+    file; what it says and cannot be read is `unreadable`.
     `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
     `until` stops asking when a question is answered: "flip_rate within 0.01", when its anytime interval at this
     `confidence` is at most 0.01 to each side of its middle; "flip_rate<=0.1", when it lies on one side of the bound.
@@ -217,7 +229,8 @@ def answer(
     language.forget()
     plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
     with spending(make_budget(max_requests, max_cost, prices)), open_cache(cache) as store:
-        loaded = load_model(model, opened.task, label_map)
+        [chosen] = with_templates([as_spec(model)], [template] if template else [])
+        loaded = load_model(chosen, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
         if canary:
             run_canary(loaded, store)
@@ -272,10 +285,23 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
     """
     cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
     asked = [part.select(pl.col("pred").count()) for part in parts]
-    warn_truncated(model, *(sum(one.collect().item() for one in some) for some in (cut, asked)))
+    truncated, count = (sum(one.collect().item() for one in some) for some in (cut, asked))
+    warn_truncated(model, truncated, count)
+    warn_unread(model, count_unread(parts), count, _mean_mass(parts))
     counts = count_accepted(parts)
     warn_none_accepted(model.name, counts)
     return counts
+
+
+def count_unread(parts: Sequence[pl.LazyFrame]) -> int:
+    """How many answers could not be read."""
+    return sum(part.select((pl.col("pred") == UNREADABLE).sum()).collect().item() for part in parts)
+
+
+def _mean_mass(parts: Sequence[pl.LazyFrame]) -> float | None:
+    """What labels had of the probability, on average; None of models that do not say."""
+    some = [part.select(pl.col(LABEL_MASS)) for part in parts if LABEL_MASS in part.collect_schema()]
+    return pl.concat(some).mean().collect().item() if some else None
 
 
 def score(
@@ -296,6 +322,7 @@ def score(
     rejected: str | Path | None = None,
     average: str = "",
     sizes: Mapping[str, float] | None = None,
+    pool_templates: bool = False,
     out: str | Path | None = None,
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
@@ -315,6 +342,8 @@ def score(
     `anytime` adds the ends of an interval that holds however often somebody looks while answers come in; so does a
     gate on them (`flip_rate.anytime_high<=0.1`). As a number, it is the most that a cluster may ever weigh, such as how
     many variants a problem may have; otherwise that is what the heaviest so far weighs.
+    The templates of a language model are models of their own, unless `pool_templates` makes them one: a problem then
+    counts once for each, in one cluster.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -336,9 +365,11 @@ def score(
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
     names, needed = Names(columns or {}, labels or {}, known), _needed([*(using or USUAL), *more], by, require)
-    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes)
+    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes or pool_templates)
     opened = _open_run(sources[0], needed, known) if plain else None
     table, location, *found = opened or _open(sources, names, rejected)
+    if pool_templates:
+        table = pooled(table, location.table)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     rows, where = (table, location) if opened else _collapsed(table, location, needed, known)
     scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)

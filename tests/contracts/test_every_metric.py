@@ -239,6 +239,10 @@ def test_gold_labels_matter_only_where_they_are_needed(metric):
         with refuses(Unmeasurable):
             metric.rows(read_as_given(metric, SEVERAL[0].drop("gold")))
         return
+    if metric.across:  # the other model of these tests knows the right answers
+        for frame in SEVERAL:
+            metric.rows(read_as_given(metric, frame.drop("gold")))
+        return
     for seed, frame in enumerate(SEVERAL):
         golds = frame.group_by("bucket", maintain_order=True).agg(pl.col("gold").first())
         other = golds.with_columns(pl.col("gold").shuffle(seed))

@@ -13,12 +13,12 @@ import polars as pl
 
 from ..errors import BadInput, caller_level
 from ..frames import free_columns
-from ..problem import AGAIN, TASKS, label_key
+from ..problem import AGAIN, TASKS, UNREADABLE, label_key
 from ..storage import tables
 from ..storage.in_memory import texts_by_text
 from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
-from .reading import answered, check_columns, label_names, read, refuse_problems
+from .reading import answered, check_columns, label_names, read, refuse_problems, with_unreadable
 from .roles import Role, split_roles
 from .suspicions import warn_misspelled, warn_suspicious
 from .table import (
@@ -84,7 +84,10 @@ class Names:
         if unknown := [name for name in mapped if name not in COLUMNS and not name.startswith(("p:", AGAIN))]:
             fix = f"an answers table has {', '.join(COLUMNS)}, p:LABEL and again:WAY:NUMBER"
             raise BadInput(f"cannot map {', '.join(map(repr, unknown))}", where="--field", fix=fix)
-        known = {label_key(label) for label in self.known}
+        if any(label_key(label) == UNREADABLE for label in self.labels):
+            message = f"{UNREADABLE} stands for an answer that could not be read, and means no label"
+            raise BadInput(message, where="--label", fix="leave it as it is: it is never right")
+        known = {label_key(label) for label in (*self.known, *([UNREADABLE] if self.known else []))}
         if unknown := [label for label in self.labels.values() if known and label_key(label) not in known]:
             message = f"cannot map to {', '.join(map(repr, unknown))}"
             raise BadInput(message, where="--label", fix=f"the task has {', '.join(self.known)}")
@@ -341,6 +344,7 @@ def align(
         _check_same(cut[0], other)
     answered = [one.select(label_texts(one["gold"]), label_texts(one["pred"]), f"^p:.*|{AGAIN}.*$") for one in cut]
     names = tuple(labels) or label_names(pl.concat(answered, how="diagonal_relaxed"))
+    names = with_unreadable(names, *cut)
     return [read(one.drop(_BUCKET, _VARIANT), names, where) for one in _with_shared_clusters(cut)]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import MISSING, REJECTED
+from ..frames import LABEL_MASS, MISSING, REJECTED
 from ..problem import AGAIN
 from .groups import of_model
 from .reading import answered, bad_probabilities, read
@@ -73,7 +73,7 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
 
 def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
     """Those of a table's columns that collapsing looks at."""
-    wanted = {*_TEXTS, REJECTED, *by}
+    wanted = {*_TEXTS, REJECTED, LABEL_MASS, *by}
     return [name for name in schema if name in wanted or name.startswith(("p:", AGAIN))]
 
 

@@ -13,9 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
+from ..frames import TEMPLATE
 from ..problem import rounded
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
-from .table import COUNT, Location, count_rows, is_original, label_texts
+from .table import COUNT, Location, cluster_text, count_rows, is_original, label_texts
 
 #: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
 CONSTANT = 0.95
@@ -40,6 +41,37 @@ def of_model(answers: pl.DataFrame, place: Location, model: str) -> tuple[pl.Dat
     rows = own.arg_true().to_numpy()
     part = answers if own.all() else answers.filter(own)
     return part, replace(place, model=model, rows=rows if place.rows is None else place.rows[rows])
+
+
+def base_model(answers: pl.DataFrame) -> str:
+    """The model without its template, of the answers of one model that has the same one throughout; else nothing."""
+    if TEMPLATE not in answers.columns or "model" not in answers.columns or answers[TEMPLATE].null_count():
+        return ""
+    return str(answers.select(_base()).to_series()[0]) if answers[TEMPLATE].n_unique() == 1 else ""
+
+
+def _base() -> pl.Expr:
+    suffix = pl.concat_str(pl.lit("@"), pl.col(TEMPLATE).cast(pl.String))
+    model = pl.col("model").cast(pl.String)
+    return pl.when(model.str.ends_with(suffix)).then(model.str.strip_suffix(suffix)).otherwise(model)
+
+
+def pool_templates(answers: pl.DataFrame, where: str) -> pl.DataFrame:
+    """A table in which the templates of a model are one model.
+
+    A bucket never has answers to two templates: each has its own, named `bucket@template`. Those of one problem share
+    its cluster, or are one, so that intervals know that they are not independent.
+    """
+    if TEMPLATE not in answers.columns:
+        fix = "a table of language models, asked by several templates, has one"
+        raise BadInput("no such column, and nothing to pool", where=where, field=TEMPLATE, fix=fix)
+    asked, bucket = pl.col(TEMPLATE).is_not_null(), pl.col("bucket").cast(pl.String)
+    own = [cluster_text()] if "cluster" in answers.columns else []
+    return answers.with_columns(
+        pl.when(asked).then(_base()).otherwise(pl.col("model").cast(pl.String)).alias("model"),
+        pl.when(asked).then(pl.concat_str(bucket, pl.lit("@"), TEMPLATE)).otherwise(bucket).alias("bucket"),
+        pl.coalesce(*own, pl.concat_str(pl.lit("bucket "), bucket)).alias("cluster"),
+    )
 
 
 def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:

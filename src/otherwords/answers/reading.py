@@ -9,8 +9,8 @@ import polars as pl
 
 from ..datasets.intake import suggest_layout
 from ..errors import BadInput, shorten
-from ..frames import REJECTED
-from ..problem import AGAIN, TOLERANCE, label_key
+from ..frames import LABEL_MASS, REJECTED
+from ..problem import AGAIN, TOLERANCE, UNREADABLE, label_key
 from .repeats import check_repeats
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
 from .table import (
@@ -49,13 +49,13 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
     Needed: bucket, variant (empty for the original), pred; optional: gold, cluster, and columns `p:<label>` and
-    `again:<way>:<number>`. All answers
-    have a gold label, or none has; all buckets have an original, or none has.
+    `again:<way>:<number>`. All answers have a gold label, or none has; all buckets have an original, or none has. Where
+    answers could not be read, that is the last of the labels, and never a right one.
     """
     frame, where = answered(frame, where)
     check_columns(frame, where)
     frame = respelled(frame, label_spellings([frame], labels), where)
-    names = tuple(labels) or label_names(frame)
+    names = with_unreadable(tuple(labels) or label_names(frame), frame)
     varied = is_variant(frame["variant"])
     originals = np.flatnonzero(~varied)
     bucket, size = codes(frame["bucket"], where)
@@ -145,6 +145,13 @@ def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
     return tuple(sorted({*stated, *(label for some in given for label in some if label.strip())}))
 
 
+def with_unreadable(names: Sequence[str], *frames: pl.DataFrame) -> tuple[str, ...]:
+    """The labels, and at last what stands for an answer that could not be read, where there is any."""
+    given = [one[name] for one in frames for name in one.columns if name == "pred" or name.startswith(AGAIN)]
+    there = UNREADABLE in names or any((label_texts(one) == UNREADABLE).any() for one in given)
+    return (*(name for name in names if name != UNREADABLE), *([UNREADABLE] if there else []))
+
+
 def clusters_of(answers: Answers) -> Array:
     """What each cluster is called, in the order of their numbers, which say nothing of clusters in another table."""
     heads = answers.originals if answers.has_originals else np.unique(answers.bucket, return_index=True)[1]
@@ -216,7 +223,7 @@ def _gold_codes(frame: pl.DataFrame, names: tuple[str, ...], where: Location) ->
         row = int(gold.is_null().arg_true()[0])
         message = f"found nothing, but {frame.height - gold.null_count():,} of {frame.height:,} answers have a label"
         raise BadInput(message, where=where.row(row), field="gold", fix=ALL_OR_NONE)
-    return label_codes(gold, names, where)
+    return label_codes(gold, tuple(name for name in names if name != UNREADABLE), where)
 
 
 def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, heads: Array, size: int, where: Location) -> None:
@@ -241,13 +248,27 @@ def _check_probabilities(frame: pl.DataFrame, where: Location) -> None:
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
-    """Rows of one model with invalid probabilities; a model without any probabilities is fine."""
+    """Rows of one model with invalid probabilities; a model without any probabilities is fine.
+
+    So is an answer without any that could not be read, or that says what its labels had together.
+    """
     p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
     if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
         return pl.repeat(False, frame.height, eager=True)
     total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
     low = p.select(pl.min_horizontal(pl.all())).to_series()
-    return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
+    wrong = (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
+    return wrong & ~_may_lack(frame, p) if wrong.any() else wrong
+
+
+def _may_lack(frame: pl.DataFrame, p: pl.DataFrame) -> pl.Series:
+    """Which rows have no probabilities at all, and a reason for it."""
+    nothing = p.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    reasons = [label_texts(frame["pred"]).is_in([UNREADABLE])] if "pred" in frame.columns else []
+    reasons += [frame[LABEL_MASS].is_not_null()] if LABEL_MASS in frame.columns else []
+    for one in reasons[1:]:
+        reasons[0] = reasons[0] | one
+    return nothing & reasons[0].fill_null(False) if reasons else nothing & False
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error
@@ -288,7 +309,7 @@ def _unknown_labels(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     if not labels:
         return pl.lit(None, dtype=pl.String)
     gold, pred = (label_texts(table[name]) for name in ("gold", "pred"))
-    known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in(list(labels))
+    known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in([*labels, UNREADABLE])
     return _where(pl.lit(~known), f"gold or pred is none of {', '.join(labels)}")
 
 

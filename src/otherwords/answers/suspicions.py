@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from ..errors import caller_level, shorten
-from ..problem import TASKS, label_key
+from ..problem import TASKS, UNREADABLE, label_key
 from .table import ORIGINAL, Location, cluster_text, is_variant, label_spellings, label_texts
 
 #: How far a probability may be below the highest one and count as equal to it.
@@ -67,10 +67,10 @@ class Suspicions:
     def _add_labels(self, frame: pl.DataFrame) -> None:
         """Count the answers that are not among the right ones of these rows: distinct labels mostly tell of none."""
         gold, pred = (label_texts(frame[name]) for name in ("gold", "pred"))
-        right, given = (set(column.unique().drop_nulls()) for column in (gold, pred))
+        right, given = (set(column.unique().drop_nulls()) - {UNREADABLE} for column in (gold, pred))
         self.gold, self.pred = self.gold | right, self.pred | given
         if given - right:
-            strange = frame.select("model", pred.alias("pred")).filter(~pred.is_in(list(right)))
+            strange = frame.select("model", pred.alias("pred")).filter(~pred.is_in([*right, UNREADABLE]))
             self.strange.append(strange.group_by("model", "pred", maintain_order=True).len())
 
     def _warn_never_gold(self, labels: Sequence[str]) -> None:
@@ -104,7 +104,7 @@ class Suspicions:
         pred = label_texts(frame["pred"])
         own = [pl.when(pred == name.removeprefix("p:")).then(pl.col(name)) for name in p.columns]
         other = p.select(pl.max_horizontal(pl.all()) - pl.coalesce(*own, pl.lit(0.0)) > _EQUAL)
-        found = other.to_series().fill_null(False)
+        found = other.to_series().fill_null(False) & (pred != UNREADABLE).fill_null(True)
         self.improbable += int(found.sum())
         if found.any() and not self.first_improbable:
             row = int(found.arg_true()[0])

@@ -15,7 +15,7 @@ import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
 from ..frames import MISSING
-from ..problem import AGAIN, label_key
+from ..problem import AGAIN, UNREADABLE, label_key
 
 Array = npt.NDArray[Any]
 #: Significant digits that single precision holds; 0.7 is 0.69999999 in it.
@@ -337,7 +337,7 @@ def label_spellings(
         *(text for column in ("gold", "pred") for text in sorted(_distinct(frames, column), key=str.swapcase)),
         *sorted({text for name in _repeated(frames) for text in _distinct(frames, name)}, key=str.swapcase),
     ]
-    names: dict[str, str] = {}
+    names: dict[str, str] = {UNREADABLE: UNREADABLE}
     for label in (*labels, *meaning.values(), *written):
         names.setdefault(label_key(label), label.strip())
     meant = {label_key(found): names[label_key(label)] for found, label in meaning.items()}
@@ -379,15 +379,29 @@ def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
 
 
 def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
-    """The columns `p:<label>` as they are stated, a column per label; refused where the model has none."""
-    names = [f"p:{label}" for label in labels]
+    """The columns `p:<label>` as they are stated, a column per label; refused where answers have none.
+
+    An answer that could not be read has none, nor has one of a language model that did not tell those of all labels.
+    """
+    names = [f"p:{label}" for label in labels if label != UNREADABLE]
     if missing := [name for name in names if name not in frame.columns]:
         fix = f"add the columns {', '.join(names)}"
         raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
     table = with_decimals(frame.select(names)).cast(pl.Float64)
-    if sum(table.null_count().row(0)):
+    lacking = table.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    if lacking.all():
         raise Unmeasurable("the model returned no probabilities", where=where, fix="it has only labels")
-    return table.to_numpy()
+    if lacking.any():
+        raise Unmeasurable(_why_lacking(frame, lacking), where=where, fix="leave their problems out, and report that")
+    p = table.to_numpy()
+    return np.column_stack([p, np.zeros(len(p))]) if UNREADABLE in labels else p
+
+
+def _why_lacking(frame: pl.DataFrame, lacking: pl.Series) -> str:
+    """How many answers have no probabilities, and how many of them could not be read."""
+    count = f"{lacking.sum():,} of {frame.height:,} answers have no probabilities"
+    unread = int((label_texts(frame["pred"]).filter(lacking) == UNREADABLE).sum()) if "pred" in frame.columns else 0
+    return f"{count} ({unread:,} could not be read)" if unread else count
 
 
 def sum_shares(rows: Array) -> Array:

@@ -14,6 +14,7 @@ def answer(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
+    template: opt.Templates = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: opt.BatchSize = 0,
     cache: opt.CachePath = "",
@@ -43,6 +44,9 @@ def answer(
     `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
     `pred`, and the reason in `rejected`.
 
+    Language models are asked by templates: with several, the answers of each are those of a model of its own, with a
+    column `template`. An answer that cannot be read is `unreadable`, which is never right.
+
     With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
     answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
 
@@ -60,6 +64,7 @@ def answer(
             out,
             model,
             label_map=parse_label_maps(label_map),
+            templates=template,
             canary=not no_canary,
             cache=None if no_cache else cache,
             batch_size=batch_size,

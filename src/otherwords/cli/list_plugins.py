@@ -27,8 +27,13 @@ _EXAMPLES = {
     "trainers": "otherwords train {name} --data everyday -o FOLDER",
     "metrics": "otherwords score answers.jsonl --metric {spec}",
     "papers": "otherwords reproduce {name} --data FOLDER",
+    "templates": "otherwords answer everyday --model gguf:FILE --template {name} -o answers.jsonl",
     "tasks": "otherwords answer problems.jsonl --task {name} --model python:module:function -o answers.jsonl",
 }
+
+
+#: Kinds of things that are data, and no plug-ins.
+_DATA = ("templates", "tasks")
 
 
 def list_plugins(
@@ -36,8 +41,8 @@ def list_plugins(
         str,
         typer.Argument(
             metavar="KIND|NAME",
-            help="datasets, generators, checks, masked_lms, writers, encoders, models, trainers, metrics, papers or "
-            "tasks; or the name of one thing, to see all about it.",
+            help="datasets, generators, checks, masked_lms, writers, encoders, models, trainers, metrics, papers, "
+            "templates or tasks; or the name of one thing, to see all about it.",
         ),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
@@ -45,14 +50,15 @@ def list_plugins(
 ) -> None:
     """Show what models, metrics and so on there are, or one of them in full.
 
-    Every data set, generator, check, masked-LM, writer, encoder, model, trainer, metric, paper and task, with its
-    options.
+    Every data set, generator, check, masked-LM, writer, encoder, model, trainer, metric, paper, template and task, with
+    its options.
     """
+    from ..models.templates import presets
     from ..problem import TASKS
     from ..registry import KINDS
 
     kind = what.replace("-", "_")  # masked-lms, as one writes it elsewhere
-    if what and kind not in (*KINDS, "tasks"):
+    if what and kind not in (*KINDS, *_DATA):
         found = _named(what)
         if json:
             print_json(found)
@@ -60,11 +66,12 @@ def list_plugins(
             _print_one(one)
         return
     rows = [_row(registry.kind, one) for registry in KINDS.values() if kind in ("", registry.kind) for one in registry]
+    templates = [_template(name) for name in presets()] if kind in ("", "templates") else []
     tasks = [_task(task) for task in TASKS.values()] if kind in ("", "tasks") else []
     if json:
-        print_json([*rows, *tasks])
+        print_json([*rows, *templates, *tasks])
         return
-    for some in filter(None, (rows, tasks)):
+    for some in filter(None, (rows, templates, tasks)):
         _print_table(some)
 
 
@@ -91,6 +98,14 @@ def _task(task: Task) -> dict[str, Any]:
 
     lists = {name: list(getattr(task, name)) for name in ("fields", "labels", "targets", "optional", "cluster")}
     return {"kind": "tasks", "name": task.name, **lists, "summary": ABOUT_TASKS[task.name]}
+
+
+def _template(name: str) -> dict[str, Any]:
+    from ..models.templates import read_preset
+
+    template = read_preset(name)
+    about = {"task": template.task.name, "words": [*template.words.values()], "summary": template.summary}
+    return {"kind": "templates", "name": name, **about}
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -127,6 +142,7 @@ def _needs(row: dict[str, Any]) -> list[str]:
 
 def _named(name: str) -> list[dict[str, Any]]:
     """All things of that name, of any kind and version."""
+    from ..models.templates import presets
     from ..problem import TASKS
     from ..registry import KINDS
 
@@ -136,14 +152,17 @@ def _named(name: str) -> list[dict[str, Any]]:
         for plugin in registry
         if name in (plugin.name, plugin.full_name)
     ]
+    if name in presets():
+        example, text = _EXAMPLES["templates"].format(name=name), presets()[name].read_text(encoding="utf-8")
+        found.append({**_template(name), "about": text, "example": example})
     found += [{**_task(TASKS[name]), "example": _EXAMPLES["tasks"].format(name=name)}] if name in TASKS else []
     if not found:
         from difflib import get_close_matches
 
         from ..errors import UnknownName
 
-        kinds = [*KINDS, "tasks"]
-        known = [*kinds, *TASKS, *(plugin.name for registry in KINDS.values() for plugin in registry)]
+        kinds = [*KINDS, *_DATA]
+        known = [*kinds, *TASKS, *presets(), *(plugin.name for registry in KINDS.values() for plugin in registry)]
         asked = name.partition("(")[0].partition(":")[0].lower()  # of a whole spec, what comes before its options
         inside = [one for one in known if asked in (one, one.split("_")[0], one.split("-")[0])]
         near = ", ".join(dict.fromkeys([*inside, *get_close_matches(asked, known, n=3, cutoff=0.75)][:5]))
@@ -209,7 +228,7 @@ def _print_one(one: dict[str, Any]) -> None:
     if one["kind"] == "tasks":
         lists = (name for name in ("fields", "labels", "targets", "optional", "cluster") if one[name])
         lines += [f"{name}: {', '.join(one[name])}" for name in lists]
-    else:
+    elif "options" in one:
         lines += ["options:" if one["options"] else "no options"]
         lines += [f"  {option['name']}: {option['type']}{_ending(option)}" for option in one["options"]]
     lines += [*_needs(one), f"example: {one['example']}", ""]

@@ -165,6 +165,15 @@ _BATCH_SIZE = typer.Option(
 )
 BatchSize = Annotated[int, _BATCH_SIZE]
 StudyBatchSize = Annotated[int | None, _BATCH_SIZE]
+Templates = Annotated[
+    list[str],
+    typer.Option(
+        "--template",
+        metavar="TEMPLATE",
+        help="How a language model is asked: a name (otherwords list templates) or a .toml file. May be repeated: each "
+        "makes a model, called MODEL@TEMPLATE.",
+    ),
+]
 Metrics = Annotated[
     list[str],
     typer.Option(

@@ -60,6 +60,7 @@ def run(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
+    template: opt.Templates = [],  # noqa: B006
     repeats: opt.StudyRepeats = None,
     repeat_way: opt.RepeatWays = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
@@ -108,7 +109,8 @@ def run(
     from .tables import score_table
 
     given: dict[str, Any] = {
-        "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
+        "data": data, "vary": generators, "check": checks, "models": model, "templates": template,
+        "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "repeats": repeats, "repeat_ways": repeat_way,

@@ -49,6 +49,10 @@ def score(
         list[str],
         typer.Option("--size", metavar="GROUP=N", help="A group's size in the average. Default: its problems."),
     ] = [],  # noqa: B006
+    pool_templates: Annotated[
+        bool,
+        typer.Option("--pool-templates", help="Count the templates of a language model as one model."),
+    ] = False,
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the scores there too: .jsonl, .csv, ..., or -."),
@@ -93,6 +97,7 @@ def score(
         rejected=rejected,
         average=average,
         sizes=opt.numbers(size, "--size"),
+        pool_templates=pool_templates,
         out=out or None,
     )
     if json and out != "-":  # which has the same as JSON lines

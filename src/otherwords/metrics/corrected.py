@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..answers.reading import bad_probabilities, cluster_names
+from ..answers.reading import bad_probabilities, cluster_names, with_unreadable
 from ..answers.roles import is_contrast
 from ..answers.table import Answers, Array, Location, as_written, codes, label_codes, probabilities
 from ..errors import BadInput, Unmeasurable
@@ -147,7 +147,8 @@ class Items:
     def correct(self) -> Array:
         """Whether each answer is right: the label given in `pred`, or else the most probable one."""
         if "pred" in self.frame.columns:
-            return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
+            names = with_unreadable(self.labels, self.frame)
+            return np.asarray(label_codes(self.frame["pred"], names, self.place) == self.gold)
         order = np.argsort(self.labels)  # of equally probable labels the first by name, in any order of columns
         p = probabilities(self.frame, self.labels, self.place.table)
         return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)

@@ -17,6 +17,7 @@ import polars as pl
 from ..answers.reading import read
 from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
+from ..problem import UNREADABLE
 from ..registry import metrics
 from .metric import BASELINE, Metric, divide, with_baseline
 
@@ -164,9 +165,9 @@ def strict(opposite: str = "") -> Statistics:
 
 def opposites(answers: Answers, opposite: str = "") -> Array:
     """For every label the number of its opposite, -1 where it has none."""
-    labels = answers.labels
+    labels = tuple(label for label in answers.labels if label != UNREADABLE)
     pair = _pair(opposite) or (("entailment", "contradiction") if set(labels) <= NLI else labels)
-    against = np.full(len(labels), -1)
+    against = np.full(len(answers.labels), -1)
     if len(pair) > 2 or (opposite and not set(pair) <= set(labels)):
         raise Unmeasurable(
             f"no known pair of opposites among the labels {', '.join(labels)}",
@@ -174,7 +175,7 @@ def opposites(answers: Answers, opposite: str = "") -> Array:
             fix='name two of them: opposite="a<->b"',
         )
     # A label that nobody gave has no number: -2 equals no answer, but is an opposite all the same.
-    numbers = {name: place for place, name in enumerate(labels)}
+    numbers = {name: place for place, name in enumerate(answers.labels)}
     for one, other in (pair, pair[::-1]) if len(pair) == 2 else ():
         if one in numbers:
             against[numbers[one]] = numbers.get(other, -2)

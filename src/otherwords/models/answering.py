@@ -4,7 +4,7 @@ import glob
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, WrongAnswer, caller_level
+from ..errors import BadInput, WrongAnswer, caller_level, setting
+from ..frames import LABEL_MASS
 from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
 from ..registry import models
@@ -25,6 +26,7 @@ from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .predictions import Ints, Predictions
 from .python_callable import AnyModel, as_spec
+from .templates import template_name
 from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
@@ -32,8 +34,8 @@ Progress = Callable[[int], None]
 _PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
-#: The column that says what all labels together had of a language model's probability.
-LABEL_MASS = "label_mass"
+#: Labels that have less of the probability than this, on average, are not what a language model answers with.
+LOW_MASS = 0.5
 
 
 def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh: bool = False) -> Answerer:
@@ -72,6 +74,32 @@ def _matching(spec: str) -> list[str]:
     alias, options = found["alias"] or "", found["options"] or ""
     names = [f"{alias[:-1]}-{Path(path).name}=" if alias else "" for path in paths]
     return [f"{name}{found['kind']}:{path}{options}" for name, path in zip(names, paths, strict=True)]
+
+
+def with_templates(specs: Sequence[str], templates: Sequence[str]) -> list[str]:
+    """The specs, with a model for each template, called `model@template`, where a model takes one and names none."""
+    if not templates:
+        return list(specs)
+    takers = [models.takes(split_name(spec)[1], "template") for spec in specs]
+    if specs and not any(takers):
+        kinds = " or ".join(plugin.name for plugin in models if "template" in plugin.options())
+        message = f"{', '.join(split_name(spec)[0] for spec in specs)} takes no template, or has one"
+        raise BadInput(message, field=setting("--template", "templates"), fix=f"use a language model: {kinds}")
+    names = {template: template_name(template) for template in dict.fromkeys(templates)}
+    if len({*names.values()}) < len(names):
+        fix = "give each a name of its own: name = ... in the file"
+        raise BadInput("two templates have the same name", field=setting("--template", "templates"), fix=fix)
+    return [
+        one
+        for spec, takes in zip(specs, takers, strict=True)
+        for one in ([_with_template(spec, *pair) for pair in names.items()] if takes else [spec])
+    ]
+
+
+def _with_template(spec: str, template: str, called: str) -> str:
+    name, plain = split_name(spec)
+    base = name if name != plain else plain.partition("(")[0]
+    return f"{base}@{called}={models.respell(plain, template=template)}"
 
 
 def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
@@ -356,9 +384,10 @@ def answer_table(
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
     Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
-    Where any text was truncated to the length that the model reads, `truncated` says which. `again` has the answers
-    to the same, asked again, which become columns, too. Probabilities, `truncated` and repeats of the rows are another
-    model's, and are kept as `input_p:<label>`, `input_truncated` and `input_again:...`.
+    Where any text was truncated to the length that the model reads, `truncated` says which; of a language model,
+    `label_mass` says what all labels together had of the probability, and `template` how it was asked. `again` has the
+    answers to the same, asked again, which become columns, too. Such columns of the rows are another model's, and are
+    kept as `input_p:<label>`, `input_truncated` and so on.
     """
     given = _answer_columns(model, answers)
     given = given.with_columns(_answer_columns(model, one)["pred"].alias(name) for name, one in again.items())
@@ -371,8 +400,10 @@ def answer_table(
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
     )
+    given = given.with_columns(pl.lit(value).alias(name) for name, value in model.model.columns.items())
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    inputs = frame.select(pl.col(name).alias(_input_name(name)) for name in others)
+    own = {TRUNCATED, LABEL_MASS, *model.model.columns}
+    inputs = frame.select(pl.col(name).alias(_input_name(name, own)) for name in others)
     return pl.concat([table, given, inputs], how="horizontal")
 
 
@@ -407,6 +438,17 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
         warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=caller_level())
 
 
+def warn_unread(model: Answerer, unread: int, count: int, mass: float | None) -> None:
+    """Warn, once for a whole table, of answers that could not be read, and of a model that says something else."""
+    if unread:
+        message = f"{model.name}: {unread:,} of {count:,} answers could not be read; each counts as `{UNREADABLE}`"
+        warnings.warn(f"{message}, which is never right; try another template or readout", stacklevel=caller_level())
+    if mass is not None and mass < LOW_MASS:
+        message = f"{model.name}: the labels have {mass:.1%} of the probability on average (column `{LABEL_MASS}`)"
+        hint = "it would rather say something else: try another template, or read it by choices or text"
+        warnings.warn(f"{message}; {hint}", stacklevel=caller_level())
+
+
 def run_canary(model: Answerer, cache: Cache) -> None:
     """Run the canary: raises where the labels are permuted, warns where the model is weak."""
     batch = canary_batch(model.task)
@@ -427,8 +469,8 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
             warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=caller_level())
 
 
-def _input_name(name: str) -> str:
-    return f"input_{name}" if name.startswith(("p:", AGAIN)) or name in (TRUNCATED, LABEL_MASS) else name
+def _input_name(name: str, own: Collection[str]) -> str:
+    return f"input_{name}" if name.startswith(("p:", AGAIN)) or name in own else name
 
 
 def _model_key(model: Answerer) -> bytes:

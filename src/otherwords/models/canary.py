@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 
 from ..errors import ON_COMMAND_LINE, LabelOrder, caller_level
-from ..problem import TASKS, Batch, Task
+from ..problem import TASKS, UNREADABLE, Batch, Task
 from .model import Answerer
 
 # Four of each label; RTE takes neutral and contradiction for not-entailed.
@@ -109,9 +109,17 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
             f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct{here}"
         )
     if plain < 2 * len(gold) / 3:
-        message = f"{model.name} is weak: {plain} of {len(gold)} trivial questions right"
+        message = f"{model.name} is weak: {plain} of {len(gold)} trivial questions right{_one_answer(pred)}"
         advice = "do not rely on its scores before you have looked at its answers and the names of its labels"
         warnings.warn(f"{message}; {advice}", stacklevel=caller_level())
+
+
+def _one_answer(pred: Sequence[str]) -> str:
+    """What is to be said of answers that are all the same, or that could not be read."""
+    if len(set(pred)) == 1 and pred[0] != UNREADABLE:
+        return f", because it answers {pred[0]} to all of them: its flip rate will say nothing"
+    unread = list(pred).count(UNREADABLE)
+    return f", {'none' if unread == len(pred) else len(pred) - unread} of its answers could be read" if unread else ""
 
 
 def canary_batch(task: Task) -> Batch:

@@ -330,6 +330,9 @@ def label_map_of(label_map: LabelMap, model: str, labels: Sequence[str] = ()) ->
         for label, meaning in part.items():
             if not isinstance(meaning, str):
                 continue
+            if label_key(label) == UNREADABLE:
+                message = f"{UNREADABLE} stands for an answer that could not be read, and means no label"
+                raise BadInput(message, where=model, field="label_map", fix="leave it as it is: it is never right")
             if label_key(meanings.setdefault(label_key(label), meaning)) != label_key(meaning):
                 message = f"the label {label!r} is ambiguous: {meanings[label_key(label)]} and {meaning}"
                 raise BadInput(message, where=model, field="label_map", fix="labels that differ in case only are one")

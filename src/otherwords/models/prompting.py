@@ -12,6 +12,7 @@ from ..language_models.completion import LanguageModel
 from ..problem import FIRST_TIME, Batch, Task
 from .model import Model, Reply
 from .readouts import AUTO, Read, Readout, choose
+from .shots import Shots, draw
 from .templates import Template, read_template
 
 #: Problems that are asked at a time, unless the caller says otherwise.
@@ -44,13 +45,18 @@ def prompted(
     chat = _is_chat(chosen, can.chat, can.plain, where)
     try:
         kind, needs = choose(model, readout, chosen)
+        read = Readout(kind, model, chosen, chat)
+        read.check()
     except BadInput as error:
-        raise BadInput(error.message, where=where or chosen.name, field=error.field, fix=error.fix) from None
-    asked = Prompter(Readout(kind, model, chosen, chat), chosen, chat)
+        place = f"{where}, template {chosen.name}" if where else f"template {chosen.name}"
+        raise BadInput(error.message, where=error.where or place, field=error.field, fix=error.fix) from None
+    solved = draw(chosen, task, count=shots, source=shots_from, seed=seed)
+    form = "chat" if chat else "plain"
+    drawn = f"+{len(solved.slots)}@{solved.identity}" if solved.slots else ""
     return Model(
-        asked,
+        Prompter(read, chosen, chat, solved),
         labels=tuple(task.labels),
-        identity=f"{model.identity}:{chosen.name}@{chosen.identity}:{kind}({needs})",
+        identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
         batch_invariant=False,
         batch_size=batch_size,
         ways=(*WAYS, "cold") if can.cold else WAYS,
@@ -75,13 +81,14 @@ class Prompter:
     readout: Readout
     template: Template
     chat: bool
+    shots: Shots
 
     def __call__(self, batch: Batch) -> Reply:
         """Ask about each problem, and read the answers."""
         way = "" if batch.repeat.way == FIRST_TIME.way else batch.repeat.way
         columns = [batch[name] for name in batch.task.fields]
         problems = [dict(zip(batch.task.fields, texts, strict=True)) for texts in zip(*columns, strict=True)]
-        requests = [self.template.request(texts, chat=self.chat) for texts in problems]
+        requests = [self.template.request(one, self.shots.before(one), chat=self.chat) for one in problems]
         if way or batch.repeat.number:
             requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
         return as_reply(self.readout(requests), list(self.template.words), batch.task)
@@ -96,7 +103,8 @@ def as_reply(answers: Sequence[Read], order: Sequence[str], task: Task) -> Reply
     logs = np.array([one.logs or [np.nan] * len(order) for one in answers], np.float64)
     logs = logs[:, [list(order).index(label) for label in task.labels]]
     powers = np.exp(logs)
-    mass = np.nansum(powers, axis=1)
+    mass = np.minimum(np.nansum(powers, axis=1), 1.0)
+    mass[[one.logs is None for one in answers]] = np.nan
     with np.errstate(invalid="ignore"):
         p = np.exp(logs - np.where(np.isnan(logs), -np.inf, logs).max(axis=1, keepdims=True, initial=-np.inf))
         p = p / p.sum(axis=1, keepdims=True)

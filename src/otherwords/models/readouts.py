@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -43,6 +45,21 @@ class Read(NamedTuple):
     label: str | None
     logs: tuple[float, ...] | None = None
     storable: bool = True
+
+
+def refuse_alike(words: Mapping[str, str]) -> None:
+    """Refuse words of which one begins another, or that begin with the same word: their first token may be the same."""
+    folded = {word: _key(word) for word in words.values()}
+    for one, other in combinations(sorted(folded, key=len), 2):
+        short, long = folded[one], folded[other]
+        if long.startswith(short) or short.split()[0] == long.split()[0]:
+            raise _alike(one, other)
+
+
+def _alike(one: str, other: str, token: str = "") -> BadInput:
+    alike = f"begin with the same token{f' {token!r}' if token else ''}"
+    fix = "use words that begin otherwise, such as letters, or another readout: score, choices or text"
+    return BadInput(f"the words {one!r} and {other!r} {alike}, so that it says nothing", field="words", fix=fix)
 
 
 def knows_tokens(model: LanguageModel) -> TypeGuard[TokenScorer]:
@@ -115,10 +132,64 @@ class Readout:
         limit = self.template.parameters.max_tokens or tokens
         return [replace(one, max_tokens=limit) for one in requests]
 
+    def check(self) -> None:
+        """Refuse, before anything is asked, words that the first token cannot tell apart."""
+        if self.kind == TOKENS and not knows_tokens(self.model):
+            refuse_alike(self.template.words)
+        elif self.kind == TOKENS:
+            self._first_tokens  # noqa: B018
+
+    @cached_property
+    def _first_tokens(self) -> list[tuple[str, int]]:
+        """Texts whose first tokens stand for labels, each distinct token once, with the place of the label."""
+        assert knows_tokens(self.model)
+        words = list(self.template.words.values())
+        before = self.template.word_before(chat=self.chat)
+        spelled = [[before + word for word in words], words][: 1 if self.template.exact or not before else 2]
+        tokens = [self.model.first_tokens(texts) for texts in spelled]
+        plain = next((place for place, some in enumerate(tokens) if len({*some}) == len(some)), -1)
+        if plain < 0:
+            one, other = next((a, b) for a, b in combinations(range(len(words)), 2) if tokens[0][a] == tokens[0][b])
+            raise _alike(words[one], words[other])
+        if self.template.exact:
+            return [(text, place) for place, text in enumerate(spelled[plain])]
+        texts = {text: place for place, word in enumerate(words) for text in _variants(word)}
+        texts |= {text: place for place, text in enumerate(spelled[plain])}
+        owners: dict[int, dict[int, str]] = {}
+        for (text, place), token in zip(texts.items(), self.model.first_tokens(list(texts)), strict=True):
+            owners.setdefault(token, {})[place] = text
+        return [next((text, place) for place, text in own.items()) for own in owners.values() if len(own) == 1]
+
+    def _all_logs(self, requests: Sequence[Request], model: TokenScorer) -> Floats:
+        """The log-probability of each label's first tokens, a row for each request."""
+        texts = [text for text, _ in self._first_tokens]
+        found = model.continuations([replace(one, max_tokens=1) for one in requests], texts, first=True)
+        logs = np.full((len(requests), len(self.template.words)), -np.inf)
+        for column, (_, place) in enumerate(self._first_tokens):
+            logs[:, place] = np.logaddexp(logs[:, place], found[:, column])
+        return logs
+
     def _tokens(self, requests: Sequence[Request]) -> list[Read]:
+        if knows_tokens(self.model):
+            return [_best(row, list(self.template.words)) for row in self._all_logs(requests, self.model)]
         top = min(self.model.capabilities.logprobs, TOP)
         asked = [replace(one, logprobs=top) for one in self._limited(requests, 1)]
-        return [self._from_top(one) for one in self._ask(asked)]
+        replies = self._ask(asked)
+        read = [self._from_top(one) for one in replies]
+        if all(one.label is None for one in read):
+            self._refuse_shared(replies)
+        return read
+
+    def _refuse_shared(self, replies: Sequence[Completion]) -> None:
+        """Refuse words that begin with the same token, where no answer can be read, and what comes first shows it."""
+        words = list(self.template.words.values())
+        for reply in replies:
+            if not reply.top or not reply.top[0]:
+                continue
+            best = max(reply.top[0], key=lambda token: reply.top[0][token])
+            start = best.strip().casefold()
+            if len(own := [word for word in words if start and word.casefold().startswith(start)]) > 1:
+                raise _alike(own[0], own[1], best)
 
     def _from_top(self, reply: Completion) -> Read:
         if reply.finish == FILTER:
@@ -128,9 +199,12 @@ class Readout:
 
     def _score(self, requests: Sequence[Request]) -> list[Read]:
         texts = self._texts
+        if knows_tokens(self.model):
+            scores = self.model.continuations(requests, texts, first=False)
+            return [_best(row, list(self.template.words)) for row in scores]
         asked = [replace(one, scored=text) for one in requests for text in texts]
-        scores = [np.nan if one.score is None else one.score for one in self._ask(asked)]
-        table = np.array(scores, np.float64).reshape(len(requests), len(texts))
+        found = [np.nan if one.score is None else one.score for one in self._ask(asked)]
+        table = np.array(found, np.float64).reshape(len(requests), len(texts))
         return [_best(row, list(self.template.words)) for row in table]
 
     def _choices(self, requests: Sequence[Request]) -> list[Read]:
@@ -144,6 +218,13 @@ class Readout:
     @property
     def _length(self) -> int:
         return _THINKING_TOKENS if self.model.capabilities.reasons else _ANSWER_TOKENS
+
+
+def _variants(word: str) -> list[str]:
+    """A word as a model may write it: with a space before it or without, and in other cases."""
+    return [
+        space + one for space in (" ", "") for one in dict.fromkeys((word, word.lower(), word.title(), word.upper()))
+    ]
 
 
 def label_logs(top: Mapping[str, float], texts: Sequence[str], *, exact: bool = False) -> npt.NDArray[np.float64]:
@@ -206,7 +287,7 @@ def find_label(text: str, words: Mapping[str, str]) -> str | None:
     if len({label for _, _, label in named}) != 1 or named[0][0] != 0:
         return None
     _, end, label = named[0]
-    rest = plain[end:].lstrip("*_`\"'”’»")
+    rest = plain[end:].lstrip(" *_`\"'”’»")
     return label if not rest or rest[0] in _ENDS or rest[0] in "\r\n" else None
 
 
@@ -226,7 +307,7 @@ def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:
     labels = {_key(word): label for label, word in words.items()}
     longest_first = sorted(words.values(), key=len, reverse=True)
     spelled = "|".join(r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", one)) for one in longest_first)
-    found = re.finditer(rf"(?<!\w)(?:{spelled})(?!\w)", text, re.I)
+    found = re.finditer(rf"(?<![^\W_])(?:{spelled})(?![^\W_])", text, re.I)
     return [(one.start(), one.end(), labels[_key(one[0])]) for one in found]
 
 

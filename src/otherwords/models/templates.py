@@ -127,9 +127,25 @@ def presets() -> dict[str, Path]:
     return {path.stem: path for path in sorted(PRESETS.glob("*.toml"))}
 
 
+def read_preset(name: str) -> Template:
+    """A template that comes along."""
+    path = presets()[name]
+    return _from_table(_parsed(path), str(path))
+
+
 def read_template(given: str, task: Task) -> Template:
     """The template of a name or a file, for a task; without either, the task's own preset."""
     return _suited(_from_table(*_table(given, task)), task)
+
+
+def template_name(given: str) -> str:
+    """What a template is called, whatever the task: by its file, or by presets, of which those of one name agree."""
+    known = presets()
+    names = [path for name, path in known.items() if name == given or re.fullmatch(rf"{re.escape(given)}-.*", name)]
+    if not given.endswith(".toml") and not names:
+        raise _unknown(given, None, known)
+    path = Path(given).expanduser() if given.endswith(".toml") else names[0]
+    return str(_parsed(path).get("name", path.stem))
 
 
 def _table(given: str, task: Task) -> tuple[dict[str, Any], str]:
@@ -141,25 +157,29 @@ def _table(given: str, task: Task) -> tuple[dict[str, Any], str]:
         path = known.get(f"{name}-{task.name}") or known.get(name) or Path()
         if path == Path():
             raise _unknown(name, task, known)
+    return _parsed(path), str(path)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(decode(path.read_bytes(), str(path))), str(path)
+        return tomllib.loads(decode(path.read_bytes(), str(path)))
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot be read as a template: {error}", where=str(path)) from error
 
 
-def _unknown(name: str, task: Task, known: Mapping[str, Path]) -> UnknownName:
+def _unknown(name: str, task: Task | None, known: Mapping[str, Path]) -> UnknownName:
     fix = f"give a .toml file, or one of {', '.join(known)} (otherwords list templates)"
-    if name == DEFAULT:
-        return UnknownName(f"the task {task.name} has no template of its own; {fix}")
+    if task and any(one.startswith(f"{name}-") for one in known):
+        return UnknownName(f"the task {task.name} has no template {name!r}; {fix}")
     near = nearest(name, list(known))
     return UnknownName(f"no template {name!r}; {f'did you mean {near}? ' if near else ''}{fix}")
 
 
 def _from_table(table: Mapping[str, Any], where: str) -> Template:
     """A template of what its file says; unknown keys and wrong types are refused."""
-    own = {"name": str, "task": str, "prompt": str, "words": dict, "order": list, "system": str, "form": str}
+    own: dict[str, Any] = {"name": str, "task": str, "prompt": str, "words": dict, "order": list, "system": str}
     own |= {"separator": str, "before_answer": str, "exact": bool, "readout": str, "parameters": dict, "shots": dict}
-    own |= {"summary": str}
+    own |= {"form": str, "summary": str}
     _refuse(table, own, where)
     if missing := [name for name in ("task", "prompt", "words") if name not in table]:
         raise BadInput(f"lacks {', '.join(missing)}", where=where, fix="a template has task, prompt and [words]")

@@ -37,8 +37,9 @@ from .stages import Made, ShardJob, load_cached
 
 #: Batches that a worker answers before the driver has their answers.
 _BATCHES = 16
-#: The columns of files: how many rows have a text; its answer, the probabilities of it, and whether it was cut.
-_ROWS, _PRED, _P, _CUT = "\0rows", "pred", "p", "cut"
+#: The columns of files: how many rows have a text; its answer, the probabilities of it, whether it was cut, what the
+#: labels had of the probability, and whether it must not be stored.
+_ROWS, _PRED, _P, _CUT, _MASS, _TRANSIENT = "\0rows", "pred", "p", "cut", "mass", "transient"
 #: What is added to the name of a file of texts: its answers, which any driver may use, or the one that asked.
 _ANSWERS, _ONCE = "-answers", "-once"
 Flags = npt.NDArray[np.bool_]
@@ -100,14 +101,19 @@ def _refuse_other(model: Answerer, job: AskJob) -> None:
 
 def _as_table(answers: Predictions) -> pl.DataFrame:
     columns = {_PRED: pl.Series(answers.pred), _CUT: pl.Series(np.asarray(answers.cut))}
+    more = {_MASS: answers.mass, _TRANSIENT: answers.transient}
+    columns |= {name: pl.Series(values) for name, values in more.items() if values is not None}
     if answers.p is not None:
         columns |= {f"{_P}{place}": pl.Series(np.ascontiguousarray(one)) for place, one in enumerate(answers.p.T)}
     return pl.DataFrame(columns)
 
 
 def _read_table(frame: pl.DataFrame) -> Predictions:
-    p = [frame[name].to_numpy() for name in frame.columns if name not in (_PRED, _CUT)]
-    return Predictions(frame[_PRED].to_numpy(), np.column_stack(p) if p else None, frame[_CUT].to_numpy())
+    plain = (_PRED, _CUT, _MASS, _TRANSIENT)
+    p = [frame[name].to_numpy() for name in frame.columns if name not in plain]
+    pred, cut, mass, transient = (frame[name].to_numpy() if name in frame.columns else None for name in plain)
+    assert pred is not None
+    return Predictions(pred, np.column_stack(p) if p else None, cut, mass, transient)
 
 
 # In the driver

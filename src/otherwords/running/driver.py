@@ -100,7 +100,7 @@ class Driver:
         refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
         refuse_wrong_repeats(study.repeats, study.repeat_ways)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        refuse_wrong_models(study.models, study.label_map)
+        refuse_wrong_models(study.asked, study.label_map)
 
     def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
         """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
@@ -108,7 +108,7 @@ class Driver:
         A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
         earlier, because it may be in the run folder, which is ours only now.
         """
-        if self.study.models and not self.budget.dry_run and (path := cache_path(self.study.cache)):
+        if self.study.asked and not self.budget.dry_run and (path := cache_path(self.study.cache)):
             Cache(path).close()
         named = self._named_for_workers()
         files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
@@ -209,11 +209,11 @@ class Driver:
         """
         asked: dict[str, _Asked] = {}
         with self._timed("answers"), self._open_cache() as cache:
-            groups = [[spec] for spec in self.study.models] if plan else self._together()
+            groups = [[spec] for spec in self.study.asked] if plan else self._together()
             shelf = asking.Shelf(_SHELF if len(groups) > 1 else 0)
             for specs in groups:
                 asked |= dict(zip(specs, self._ask(specs, cache, plan, shelf), strict=True))
-        models = [asked[spec] for spec in self.study.models]
+        models = [asked[spec] for spec in self.study.asked]
         wanted = {self.folder.path / one.stage for one in models}
         for other in self.folder.inner("answers"):
             if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
@@ -230,10 +230,10 @@ class Driver:
 
     def _together(self) -> list[list[str]]:
         """The models that are asked together: all light ones, each of the others by itself, in the study's order."""
-        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.models}
+        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.asked}
         light = [spec for spec in known if stages.is_light(*known[spec])]
         alone = [[spec] for spec in known if spec not in light]
-        return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
+        return ([light, *alone] if light[:1] == self.study.asked[:1] else [*alone, light]) if light else alone
 
     def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: asking.Shelf) -> Iterator["_Asked"]:
         """Ask some models, and say how each of them answered."""
@@ -249,6 +249,8 @@ class Driver:
             stage = answer_folder(model.name, model.signature)
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
+            if unread := pipeline.count_unread(scans(self.folder.parts(stage))):
+                counts["unreadable"] = unread
             about = (model.signature, model.model.labels, model.model.batch_invariant)
             again = Counter(one.way for one in self._repeats(model))
             yield _Asked(model.name, *about, stage, counts, accepted, stopped, again, is_noisy(model) and not again)
@@ -392,7 +394,7 @@ class Driver:
     def _named_for_workers(self) -> list[tuple[str, str]]:
         """The kind and spec of all that workers make, too."""
         study = self.study
-        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
+        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.asked))
         return [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:

@@ -161,6 +161,7 @@ def answer_files(
     models: Sequence[str],
     *,
     label_map: LabelMap | None = None,
+    templates: Sequence[str] = (),
     canary: bool = True,
     cache: str | None = "",
     batch_size: int = 0,
@@ -180,9 +181,10 @@ def answer_files(
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 
-    With `until`, each model is asked cluster by cluster until that rule is answered; `repeats` asks the same again, in
-    `repeat_ways` (see `otherwords.answer`). Requests to servers end at `max_requests` and `max_cost`, by the table
-    `prices`; in a `dry_run` they are counted, and none is sent.
+    A language model is asked by each of the `templates`. With `until`, each model is asked cluster by cluster until
+    that rule is answered; `repeats` asks the same again, in `repeat_ways` (see `otherwords.answer`). Requests to
+    servers end at `max_requests` and `max_cost`, by the table `prices`; in a `dry_run` they are counted, and none is
+    sent.
     """
     if until is not None:
         refuse_wrong_rule(until, confidence)
@@ -197,7 +199,13 @@ def answer_files(
         "max_cost": max_cost,
         "prices": prices,
     }
-    settings |= {"models": all_models(models), "plugins": list(plugins), "shard": shard, "engine": engine}
+    settings |= {
+        "models": all_models(models),
+        "templates": list(templates),
+        "plugins": list(plugins),
+        "shard": shard,
+        "engine": engine,
+    }
     settings["dry_run"] = dry_run
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh

@@ -104,7 +104,7 @@ def _about(bound: Bound) -> dict[str, Any]:
 
 def files_read(names: Iterable[Any], study: Study) -> list[str | Path]:
     """All files and folders that a study reads: its data, and what its plug-ins name."""
-    kinds = ((generators, study.vary), (checks, study.check), (metrics, study.metrics), (models, study.models))
+    kinds = ((generators, study.vary), (checks, study.check), (metrics, study.metrics), (models, study.asked))
     return [*files_of(list(names)), *(file for kind, specs in kinds for one in specs for file in kind.files(one))]
 
 
@@ -135,8 +135,8 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
     """
     gives: dict[str, Gives] = {}
     not_repeated: list[str] = []
-    current().start("models", len(study.models))
-    for spec in reversed(study.models):
+    current().start("models", len(study.asked))
+    for spec in reversed(study.asked):
         model = load(spec)
         again = repeats_of(model, study.repeats, study.repeat_ways)
         if study.repeats and not again:

@@ -17,7 +17,8 @@ import polars as pl
 
 from .._version import __version__
 from ..datasets.intake import warn_no_majority
-from ..errors import ON_COMMAND_LINE, BadInput, caller_level
+from ..errors import ON_COMMAND_LINE, BadInput, OtherwordsError, caller_level
+from ..models.answering import with_templates
 from ..problem import Score
 from ..report.page import write_report
 from ..scoring.gates import GateResult, check
@@ -186,8 +187,11 @@ def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
 def _warn_removed(folder: RunFolder, study: Study) -> None:
     """Warn of models that an earlier study had in this folder, and the new one has not, before their answers go."""
     before = folder.manifest.get("study", {})
-    kept = {split_name(spec)[0] for spec in study.models}
-    removed = [name for spec in before.get("models", ()) if (name := split_name(spec)[0]) not in kept]
+    kept = {split_name(spec)[0] for spec in study.asked}
+    specs: Sequence[str] = before.get("models", ())
+    with suppress(OtherwordsError):  # a template that is no longer there
+        specs = with_templates(specs, before.get("templates", ()))
+    removed = [name for spec in specs if (name := split_name(spec)[0]) not in kept]
     if removed and folder.inner("answers"):
         stored = "" if before.get("cache", "") is None else ", not from the cache"
         verb, whose = ("is", "its") if len(removed) == 1 else ("are", "their")

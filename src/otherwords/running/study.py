@@ -18,7 +18,7 @@ from ..datasets.source import memory_name
 from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
 from ..language_models.budget import Budget, make_budget
 from ..metrics.metric import Metric
-from ..models.answering import all_models
+from ..models.answering import all_models, with_templates
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
@@ -36,7 +36,7 @@ from .pool import Engine
 STUDY = "study.toml"
 #: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
 _HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", *BY_WHOM})
-_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require", "repeat_ways")
+_LISTS = ("data", "vary", "check", "models", "templates", "metrics", "by", "require", "repeat_ways")
 
 
 class Study(BaseModel):
@@ -56,6 +56,7 @@ class Study(BaseModel):
     vary: list[str] = []
     check: list[str] = ["surface"]
     models: list[str] = Field(min_length=1)
+    templates: list[str] = Field([], description="of language models: one for each")
     label_map: dict[str, str | dict[str, str]] = {}
     repeats: int = Field(0, ge=0, description="how often the same is asked again, to measure noise")
     repeat_ways: list[str] = Field([], description="in which ways; none for a model's first")
@@ -163,6 +164,11 @@ class Study(BaseModel):
         return [self._tables.get(one, one) for one in self.data]
 
     @property
+    def asked(self) -> list[str]:
+        """The models that are asked: those that it names, each by each template where it takes one."""
+        return with_templates(self.models, self.templates)
+
+    @property
     def grouped(self) -> list[str]:
         """The columns by which it is scored: those that it names, and those of its gates' groups."""
         return list(dict.fromkeys([*self.by, *group_columns(self.require)]))
@@ -242,7 +248,7 @@ def _refuse_left_behind(study: Study, folder: Path) -> None:
     path = folder / STUDY
     made = tomllib.loads(decode(path.read_bytes(), str(path))).get("made", {}) if path.is_file() else {}
     start = Path(str(made.get("directory", "")))
-    for field in ("plugins", "vary", "check", "models", "metrics"):
+    for field in ("plugins", "vary", "check", "models", "templates", "metrics"):
         for name in (name for spec in getattr(study, field) for name in re.split(r"""[:=(),"']""", spec)):
             if len(name) < 200 and re.search(r"[./\\]", name) and not Path(name).exists() and (start / name).exists():
                 fix = f"continue it from there, or copy {name} here (the run was started in {start})"

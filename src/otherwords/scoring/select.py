@@ -17,7 +17,7 @@ from ..answers.repeats import has_repeats
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, setting
-from ..frames import REJECTED
+from ..frames import LABEL_MASS, REJECTED, TEMPLATE
 from ..metrics.metric import FIXES, NO_REPEATS, Metric, as_metric, ratio, role_of
 from ..problem import AGAIN, ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
@@ -265,7 +265,7 @@ def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[s
     plugins = [one.plugin for one in using]
     if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
         return list(schema)
-    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
+    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED, LABEL_MASS, TEMPLATE}
     return [name for name in schema if name in known or name.startswith(("p:", AGAIN))]
 
 

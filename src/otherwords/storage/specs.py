@@ -27,11 +27,17 @@ _PLAIN = re.compile(r"[\w./:#+-]+")
 def split_name(spec: str) -> tuple[str, str]:
     """Split `name=spec`; without a name, the spec itself is the name.
 
+    What comes before an @ in a name, as in `model@template`, may be anything that could be a spec without options.
+
     >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
     (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
+    >>> split_name("api:org/model@letters=api.v1(model=org/model)")
+    ('api:org/model@letters', 'api.v1(model=org/model)')
     """
     name, mark, rest = spec.partition("=")
-    return (name, rest) if mark and re.sub("[-_.]", "", name).isalnum() else (spec, spec)
+    base, _, last = name.rpartition("@")
+    named = all(re.sub("[-_.]", "", one).isalnum() for one in ((last,) if base and "(" not in base else (name,)))
+    return (name, rest) if mark and named else (spec, spec)
 
 
 def short_names(titles: Sequence[str]) -> dict[str, str]:
