@@ -75,7 +75,8 @@ def bars(quiet: bool) -> Iterator[None]:
             shown.advance(self.task, count)
 
         def note(self, text: str) -> None:
-            shown.update(self.task, note=text)
+            if self.task is not None:
+                shown.update(self.task, note=text)
 
         def done(self) -> None:
             shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
