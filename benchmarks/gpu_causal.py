@@ -96,15 +96,6 @@ def main() -> None:
             log(f"ratio, {kind}", lambda r=ratio: {**r, "met": bool(r["ratio"] >= r["aim"])})
         prompts = [one.text for one in _requests(templates["zero-shot"], texts[:peer])]
         log("pipeline, zero-shot, sorted by length", lambda: _generated(generate, sorted(prompts, key=len)))
-<<<<<<< HEAD
-        del generate
-        requests = _requests(templates["36-shot"], texts[: 16 if options.quick else 2048])
-        log("shared and not, bfloat16", lambda: _agreement(name, given, requests, "bfloat16"))
-        log(
-            "shared and not, float32",
-            lambda: _agreement(name, given, requests[: 8 if options.quick else 128], "float32"),
-        )
-=======
         requests = _requests(templates["36-shot"], texts[: 8 if options.quick else 2048])
         half = open_causal(find(name), dtype="bfloat16")
         log("shared and not, 36-shot, bfloat16", lambda: _agreement(half, given, requests))
@@ -113,7 +104,6 @@ def main() -> None:
         single, some = open_causal(find(name), dtype="float32"), requests[: 8 if options.quick else 128]
         log("shared and not, 36-shot, float32", lambda: _agreement(single, given, some))
         log("kernels of attention", _kernels)
->>>>>>> causal
     (folder / "gpu_causal.txt").write_text(_table(log.kept["results"]), encoding="utf-8")
     print(_table(log.kept["results"]))
 
