@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,22 @@ def test_tables_of_other_programs() -> None:
     with refuses(BadInput) as refused:
         ow.score(rows, "repeat_flips", task="nli")
     assert (refused.value.field, refused.value.where) == ("again:usual:1", "the answers, row 1")
+
+
+def test_a_row_with_a_repeat_that_is_no_label_can_be_left_out(tmp_path: Path) -> None:
+    rows = {"bucket": ["a", "a", "a"], "variant": ["", "1", "2"], "pred": ["neutral"] * 3}
+    rows["again:usual:1"] = ["neutral", "maybe", ""]
+    with pytest.warns(UserWarning, match="1 answers left out"):
+        [found] = ow.score(pl.DataFrame(rows), "way_flips(way=usual)", task="nli", rejected=tmp_path / "bad.csv")
+    assert (found.value, found.n_answers) == (0, 2)
+    assert "again:usual:1 is none of" in (tmp_path / "bad.csv").read_text()
+
+
+def test_groups_are_not_ranked_by_noise() -> None:
+    frame = table(5, 60).with_columns(gold=pl.lit("neutral"), side=pl.col("bucket").str.slice(-1))
+    groups = ow.score(frame, ["repeat_flips", "flip_rate"], by="side", shrink=True)
+    flips = [one.shrunk for one in groups if one.group and one.metric == "flip_rate"]
+    assert flips == sorted(flips, reverse=True)
 
 
 @pytest.mark.parametrize("name", ["again:usual", "again:usual:0", "again:usual:x", "again::1"])
