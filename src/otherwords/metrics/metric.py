@@ -162,11 +162,11 @@ class Metric:
         >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False)
         'originals'
         """
+        if self.repeats and not repeats:
+            return "repeats"
         if self.gold and not gold:
             return "gold labels"
-        if self.original and not originals:
-            return "originals"
-        return "repeats" if self.repeats and not repeats else ""
+        return "originals" if self.original and not originals else ""
 
     @property
     def needs(self) -> str:
