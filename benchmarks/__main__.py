@@ -14,6 +14,7 @@ NAMES = (
     "metrics",
     "intervals",
     "coverage",
+    "noise",
     "invariance",
     "comparison",
     "crossed",

@@ -109,7 +109,7 @@ def measure(cell: dict[str, Any], sims: int = SIMULATIONS, confidence: float = 0
 def _judged(whole: dict[str, Array], name: str, true: float) -> dict[str, Any]:
     values, low, high = whole[name], whole[f"{name}_low"], whole[f"{name}_high"]
     known = ~np.isnan(low)
-    error = np.nanstd(values) / math.sqrt(len(values))
+    error = float(np.nanstd(values)) / math.sqrt(len(values))
     off = float(np.nanmean(values) - true)
     return {
         f"{name}_mean": round(float(np.nanmean(values)), 5),

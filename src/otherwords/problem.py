@@ -344,8 +344,8 @@ class Score:
     says why. `n_clusters` are the clusters behind it, and `n_effective` how many of equal weight would tell as much
     (Kish 1965).
     `unit` is "share" for what is printed in per cent, else "number". `interval` is the kind of interval that was
-    computed ("wilson", "mover", "percentile", "bca", "anytime"), at this `confidence` and, if drawn, with so many
-    `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
+    computed ("wilson", "mover", "net", "percentile", "bca", "anytime"), at this `confidence` and, if drawn, with so
+    many `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
     there is no interval.
     `anytime_low` and `anytime_high` are the ends that hold however often one looks, where they were asked for.
     `shrunk` is a group's value moved towards those of the other groups, the more the less there is to it, with an

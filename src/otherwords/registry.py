@@ -236,6 +236,11 @@ class Registry:
         if target := _bind(plugin, given, spec).get("target") if plugin.name == "python" else "":
             load_target(target, spec)
 
+    def read(self, spec: str) -> tuple[Plugin, dict[str, Any]]:
+        """The plug-in that a spec names, and all its options, without making anything."""
+        plugin, given = self._read(spec)
+        return plugin, _bind(plugin, given, spec)
+
     def refuse_wrong(self, spec: str) -> None:
         """Refuse a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)

@@ -68,6 +68,9 @@ def answers(seed: int, buckets: int, *, models: int = 1, gold: bool = True, mark
     table = pl.DataFrame(rows, schema=schema)
     if not marks:
         table = table.drop("contrast", "control")
+    again = [pl.col("pred").shuffle(seed + 100 * (1 + time)).alias(f"again:usual:{time}") for time in (1, 2)]
+    again.append(pl.when(pl.col("variant").is_not_null()).then("gold").alias("again:cold:1"))
+    table = table.with_columns(again) if seed % 2 else table.with_columns(again[2])
     others = [table.with_columns(pl.col("pred").shuffle(seed + m), model=pl.lit(f"m{m}")) for m in range(models)]
     return pl.concat(others).with_columns(pl.lit(None, pl.Float64).alias(f"p:{label}") for label in TASK.labels)
 
@@ -109,7 +112,7 @@ def test_every_metric_that_declares_it_has_the_scores_of_the_whole_table(
         import_module("otherwords.significance.bootstrap"), "_FEW", 30
     )  # units from which on they are grouped, or compared by keys
     marked = role_of(as_metric(metrics.make(name).function)) != "rewordings"
-    for seed, buckets in ((1, 60), (2, 25)):
+    for seed, buckets in ((1, 60), (3, 25)):
         table = answers(seed, buckets, marks=marked)
         assert_same(table, 7, [name], ["control"] if name.startswith("control") else [])
 
@@ -129,6 +132,25 @@ def test_any_sharding_gives_the_scores_of_the_whole(
     """Several models, contrasts and controls, groups, clusters in several parts, with and without right answers."""
     table = answers(seed, buckets, models=2, gold=gold or marks, marks=marks)
     assert_same(table, every, (), ["how", "label", "original"] if gold else ["how"], interval=interval)
+
+
+def test_buckets_are_equal_only_if_their_repeats_are() -> None:
+    table = pl.concat(
+        pl.DataFrame(
+            {
+                "model": ["m"] * 2,
+                "bucket": [f"b{number}"] * 2,
+                "variant": [None, f"b{number}~1"],
+                "gold": ["neutral"] * 2,
+                "pred": ["neutral"] * 2,
+                "again:usual:1": ["neutral", "entailment" if number % 3 == 0 else "neutral"],
+            }
+        )
+        for number in range(30)
+    )
+    found = assert_same(table, 7, ["repeat_flips", "flip_rate_net", "flip_rate"])
+    assert found.height == 4
+    assert sorted(found[COUNT].unique().to_list()) == [10, 20]
 
 
 def test_equal_buckets_are_one() -> None:

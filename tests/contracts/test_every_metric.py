@@ -26,6 +26,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*are not the most probable labe
 KIND = "metrics"
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 LABELS = ("entailment", "neutral", "contradiction")
+REPEATS = ("again:usual:1", "again:usual:2", "again:cold:1")
+NEEDS = ("no gold labels", "no originals", "a problem with two variants", "the same asked again")
 WORDS = ("a", "dog", "runs", "in", "the", "park", "while", "it", "rains")
 
 
@@ -42,9 +44,17 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
             text = " ".join(chance.choice(WORDS, 4))
             rows.append(("m", f"b{bucket}", name, gold, pred, f"c{bucket // 2}", text, *p))
     columns = ["model", "bucket", "variant", "gold", "pred", "cluster", "hypothesis"]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         rows, schema=[*columns, *(f"p:{label}" for label in LABELS)], orient="row", infer_schema_length=None
     )
+    return frame.with_columns(asked_again(frame, seed, name) for name in REPEATS)
+
+
+def asked_again(frame: pl.DataFrame, seed: int, name: str) -> pl.Series:
+    """Answers to the same, asked again: mostly the same ones; some were not asked."""
+    chance = np.random.default_rng([seed, *name.encode()])
+    given = [pred if chance.random() < 0.8 else [*LABELS, None][chance.integers(4)] for pred in frame["pred"]]
+    return pl.Series(name, given, dtype=pl.String)
 
 
 def marked(metric, frame: pl.DataFrame) -> pl.DataFrame:
@@ -205,7 +215,7 @@ def test_the_score_carries_its_signature_and_its_interval_holds_the_value(bound,
         assert score.signature.startswith(bound.signature)
         assert f"otherwords={ow.__version__}" in score.signature
         assert score.unit == ("share" if metric.share else "number")
-        assert (score.interval in ("percentile", "bca", "wilson", "mover")) == (score.low is not None)
+        assert (score.interval in ("percentile", "bca", "wilson", "mover", "net")) == (score.low is not None)
         assert score.n_units > 0
         assert score.n_answers >= score.n_units
         if score.value is not None and metric.smooth and score.low is not None:
@@ -262,6 +272,16 @@ def test_originals_matter_only_where_they_are_needed(metric):
         assert str(values(metric, without)) == str(values(metric, whole))
 
 
+def test_repeats_matter_only_where_they_are_needed(metric):
+    for frame in SEVERAL:
+        without = frame.drop(REPEATS)
+        if metric.repeats:
+            with refuses(Unmeasurable):
+                metric.rows(read_as_given(metric, without))
+            return
+        assert str(values(metric, without)) == str(values(metric, frame))
+
+
 def read_as_given(metric, frame):
     """One model's answers or two equal ones, in the role that the metric looks at."""
     if metric.uses == "contrasts":
@@ -287,11 +307,10 @@ def test_the_page_of_metrics_says_what_it_needs(bound, metric):
     rows = {
         line.split("|")[1].strip(): set(re.findall(r"`(\w+)`", line.split("|")[2]))
         for line in page.splitlines()
-        if line.startswith(("| no gold labels", "| no originals", "| a problem with two variants"))
+        if line.startswith(tuple(f"| {need}" for need in NEEDS))
     }
-    name = bound.plugin.name
-    documented = tuple(name in rows[what] for what in ("no gold labels", "no originals", "a problem with two variants"))
-    assert documented == (not metric.gold, not metric.original, metric.fewest > 1)
+    documented = tuple(bound.plugin.name in rows[need] for need in NEEDS)
+    assert documented == (not metric.gold, not metric.original, metric.fewest > 1, metric.repeats)
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):

@@ -46,7 +46,8 @@ class Number:
 
     `weights` has each cluster's denominator, where the metric has one; `sides` the two shares of a difference;
     `bare` says that it has no interval by definition; `moves` keeps its influences, once they are known; `bounds` are
-    the ends of its scale; `uncapped` leaves out the bounds by the clusters that have the event.
+    the ends of its scale; `uncapped` leaves out the bounds by the clusters that have the event; `noisy` are, of a share
+    less a noise floor, the clusters in which the same text got two answers.
     """
 
     value: Fraction | float | None
@@ -60,6 +61,7 @@ class Number:
     moves: dict[str, float] = field(default_factory=dict)
     bounds: tuple[float, float] = (0.0, 1.0)
     uncapped: bool = False
+    noisy: set[str] | None = None
 
 
 Numbers = dict[str, Number]
@@ -1091,6 +1093,66 @@ def r_r_worst(data: Answers, k: int = 20) -> Numbers:
     return _worst(data, _correct(data), differ, k, 1, True)
 
 
+# Noise (METHODS 8.1): rows have `again`, what the same was answered when it was asked again, by way
+
+
+def _asked(row: Row, way: str) -> list[str | None]:
+    """All answers of a way, time by time; the first were asked as usual."""
+    again = row["again"]
+    way = way or ("usual" if "usual" in again else min(again))
+    return [*([row["pred"]] if way == "usual" else []), *again.get(way, [])]
+
+
+def _noise(bucket: Bucket, way: str) -> tuple[Fraction, Fraction, int]:
+    """Sums over (original, variant): how often answers of different times differ, the noise of both, and the pairs."""
+    differ, noise, count = Fraction(0), Fraction(0), 0
+    for row in bucket.variants:
+        both = [
+            (one, other)
+            for one, other in zip(_asked(bucket.original, way), _asked(row, way), strict=True)
+            if one is not None and other is not None
+        ]
+        if len(both) < 2:
+            continue
+        count += 1
+        pairs = [(i, j) for i in range(len(both)) for j in range(len(both)) if i != j]
+        for i, j in pairs:
+            differ += Fraction(both[i][0] != both[j][1], len(pairs))
+            noise += Fraction((both[i][0] != both[j][0]) + (both[i][1] != both[j][1]), 2 * len(pairs))
+    return differ, noise, count
+
+
+def repeat_flips(data: Answers, way: str = "") -> Numbers:
+    """The noise floor: of the pairs of original and variant, the mean chance that asking again changes the answer."""
+    found = [(b, _noise(b, way)) for b in data.buckets]
+    return _one(ratio((b, noise, count, len(b.variants)) for b, (_, noise, count) in found))
+
+
+def flip_rate_net(data: Answers, way: str = "") -> Numbers:
+    """Flips between different times, less the noise floor."""
+    found = [(b, _noise(b, way)) for b in data.buckets]
+    number = function(
+        ((b, sums, sums[2], len(b.variants)) for b, sums in found), lambda sums: (sums[0] - sums[1]) / sums[2]
+    )
+    number.noisy = {b.cluster for b, (_, noise, _) in found if noise > 0}
+    return _one(number)
+
+
+def way_flips(data: Answers, way: str = "cold") -> Numbers:
+    """Of all wordings, how often an answer asked in a way differs from one asked as usual."""
+
+    def of_bucket(bucket: Bucket) -> Piece:
+        total, count = Fraction(0), 0
+        for row in (bucket.original, *bucket.variants):
+            usual, other = ([one for one in _asked(row, name) if one is not None] for name in ("usual", way))
+            if usual and other:
+                differ = sum(one != two for one in usual for two in other)
+                total, count = total + Fraction(differ, len(usual) * len(other)), count + 1
+        return bucket, total, count, len(bucket.variants) + 1
+
+    return _one(ratio(of_bucket(b) for b in data.buckets))
+
+
 # Counts, intervals and tests (METHODS 7)
 
 
@@ -1200,8 +1262,53 @@ def share_interval(number: Number, confidence: float = 0.95) -> tuple[float, flo
     return least + (most - least) * low, least + (most - least) * high
 
 
+def net_interval(number: Number, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Of a share less a noise floor: the p for which the distance to the value is q standard errors.
+
+    The squared error is that of noise, whatever p is, and that of a share, p (1 - p) / n. Upper end: as much as may be
+    is the share's, which is v (1 - v) over the clusters. Lower end: noise is what the noisy clusters contribute.
+    Found by halving.
+    """
+    from scipy.special import ndtri
+
+    size = len(number.totals)
+    if number.value is None or size < 2:
+        return None
+    value, tail = float(number.value), (1 + confidence) / 2
+    z, moves = float(ndtri(tail)), influences(number)
+    error, df = error_and_df(list(moves.values()))
+    q = student(tail, df) if error > 1e-18 else z
+    spread = max(value, 0.0) * (1 - max(value, 0.0))
+
+    def solve(noise: float, n: float, start: float, end: float) -> float:
+        for _ in range(200):
+            p = (start + end) / 2
+            near = (value - p) ** 2 <= q * q * (noise + p * (1 - p) / n)
+            start, end = (p, end) if near else (start, p)
+        return start
+
+    of_share = min(error, spread / size)
+    n = spread / error if 1e-18 < error < spread / size else size
+    edge = max(value, 0.0)
+    reached = (value - edge) ** 2 <= q * q * (error - of_share + edge * (1 - edge) / n) + 1e-30
+    high = max(solve(error - of_share, n, edge, 1.0) if reached else 0.0, z * z / (size + z * z))
+    squares = sum(one**2 for one in moves.values())
+    noise = error * sum(moves[g] ** 2 for g in moves if g in number.noisy) / squares if squares else 0.0
+    low = value - q * math.sqrt(noise if value > 0 else error)
+    if low > 0:
+        rest = error - noise
+        low = (
+            value
+            if rest <= 1e-18 and noise == 0
+            else solve(noise, spread / rest if rest > 1e-18 else math.inf, value, 0.0)
+        )
+    return max(min(low, size / (size + z * z)), -1.0), min(high, 1.0)
+
+
 def interval(number: Number, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Of a share, or of a difference by its two sides."""
+    """Of a share, of one less a noise floor, or of a difference by its two sides."""
+    if number.noisy is not None:
+        return net_interval(number, confidence)
     if number.sides:
         return difference_interval(*number.sides, confidence)
     return share_interval(number, confidence)
@@ -1253,7 +1360,7 @@ def difference_interval(
     half = t_half(*moves, confidence, paired)
     low = min(a - b - reach(a - one[0], other[1] - b), a - b - half)
     high = max(a - b + reach(one[1] - a, b - other[0]), a - b + half)
-    most = 2.0 if first.sides else max(first.bounds[1] - first.bounds[0], 1.0)
+    most = 2.0 if first.sides or first.noisy is not None else max(first.bounds[1] - first.bounds[0], 1.0)
     return (max(low, -most), min(high, most)) if high > low else None
 
 

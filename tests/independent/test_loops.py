@@ -69,6 +69,8 @@ class Table:
     specs: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: The labels of the table that these rows are a part of.
     known: list[str] = field(default_factory=list)
+    #: How often the same was asked again, by way.
+    again: dict[str, int] = field(default_factory=dict)
 
     def frame(self) -> pl.DataFrame:
         """As a user has it."""
@@ -89,6 +91,9 @@ class Table:
             values = [row.get(name) for row in self.rows]
             if any(value is not None for value in values):
                 columns[name] = values
+        repeats = [(way, number) for way, count in self.again.items() for number in range(1, count + 1)]
+        for way, number in repeats:
+            columns[f"again:{way}:{number}"] = [row["again"][way][number - 1] for row in self.rows]
         draw = random.Random(f"frame {self.seed}")
         if self.probabilities:
             for label in draw.sample(self.labels, len(self.labels)):
@@ -113,8 +118,29 @@ def make_table(seed: int) -> Table:
     """Draw a table; everything about it hangs on the seed."""
     draw = random.Random(f"table {seed}")
     table = _draw_table(draw, seed)
+    _ask_again(table)
     table.specs = choose_metrics(table, draw)
     return table
+
+
+def _ask_again(table: Table) -> None:
+    """Of some tables, answers to the same, asked again; some cells are empty, but none of a model's first row."""
+    draw = random.Random(f"again {table.seed}")
+    table.again = draw.choice([{}, {"usual": 1}, {"usual": 2, "cold": 1}, {"cold": 2}, {"usual": 3, "cold": 2}])
+    labels, habit = table.seen(), draw.choice([0.6, 0.9, 1.0])
+    begun = set()
+    for row in table.rows:
+        whole = row["model"] not in begun and not row.get("contrast") and not row.get("control")
+        begun |= {row["model"]} if whole else set()
+        row["again"] = {
+            way: [_repeat(draw, row["pred"], labels, habit, whole) for _ in range(count)]
+            for way, count in table.again.items()
+        }
+
+
+def _repeat(draw: random.Random, pred: str, labels: Sequence[str], habit: float, whole: bool) -> str | None:
+    given = pred if draw.random() < habit else draw.choice(labels)
+    return None if draw.random() < 0.1 and not whole else given
 
 
 def _draw_table(draw: random.Random, seed: int) -> Table:
@@ -261,6 +287,9 @@ def choose_metrics(table: Table, draw: random.Random) -> dict[str, dict[str, Any
         "r_r_worst": {"k": draw.choice([1, 2, 5, 20])},
         "ks": {"bins": draw.choice([100, 10, 7])},
     }
+    ways = [way for way, count in table.again.items() if way == "usual" or count > 1]
+    way = random.Random(f"way {table.seed}").choice(["", *ways])
+    options |= {"repeat_flips": {"way": way}, "flip_rate_net": {"way": way}}
     for name in ("jsd_pairs", "jsd_means", "ks", "sigma"):
         options.setdefault(name, {})["only_right"] = table.gold and draw.random() < 0.4
     for name in ("jsd_pairs", "jsd_means"):
@@ -272,6 +301,7 @@ def choose_metrics(table: Table, draw: random.Random) -> dict[str, dict[str, Any
 PROBABILITIES = ("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "sigma")
 TEXTS = ("jaccard", "token_overlap", "lexical_distance")
 CONTRASTS = ("sensitivity", "contrast_accuracy", "contrast_consistency")
+REPEATS = ("repeat_flips", "flip_rate_net", "way_flips")
 ACROSS = ("snr", "hard_cases", "never_right")
 TESTSET = ("accuracy_corrected", "p_c_corrected", "p_c_distinct_corrected", "coverage", "accuracy_testset")
 
@@ -281,7 +311,7 @@ def _allows(table: Table, name: str, merge: str, options: Mapping[str, Any]) -> 
     needs = metrics()[name]
     if name == "majority_vote" and not options["original"]:
         needs = "gold labels"
-    if name in TESTSET:
+    if name in TESTSET or (name in REPEATS and not table.again) or (name == "way_flips" and "cold" not in table.again):
         return False
     if name in TEXTS and not table.texts:
         return False
@@ -440,16 +470,16 @@ def problems_with(score: ow.Score, number: Number, metric: str, constant: bool) 
 
 def problems_with_interval(score: ow.Score, number: Number, metric: str) -> list[str]:
     """Shares must have the interval of METHODS 7.1, differences that of 7.2; others, where they have one, the same."""
-    closed = is_share(number) or number.sides or metric in LINEARISED
+    closed = is_share(number) or number.sides or number.noisy is not None or metric in LINEARISED
     number.bounds = BOUNDS.get(metric, (0.0, 1.0))
     if not closed and score.interval != "wilson":
         return []
     if undrawn(score):
         return []
     ends = loops.interval(number)
-    if (score.interval in ("wilson", "mover")) != (ends is not None):
+    if (score.interval in ("wilson", "mover", "net")) != (ends is not None):
         return [f"interval {score.interval!r} ({score.note}), loop {ends}"]
-    exact = is_share(number) or number.sides
+    exact = is_share(number) or number.sides or number.noisy is not None
     if not ends_agree(score, ends, 1e-9 if exact else 1e-6):
         return [f"ends {score.low}, {score.high} ({score.interval}), loop {ends}"]
     return []
@@ -513,6 +543,9 @@ def test_arrays_are_measured_like_tables(seed: int) -> None:
         columns["cluster"] = [row.get("cluster") for row in table.rows]
     if table.probabilities:
         columns["p"] = {label: [float(row["p"][label]) for row in table.rows] for label in table.labels}
+    if table.again:
+        times = {way: range(count) for way, count in table.again.items()}
+        columns["again"] = {way: [[row["again"][way][i] for row in table.rows] for i in n] for way, n in times.items()}
     data = table.answers("m0")
     for name in random.Random(seed).sample(names, min(8, len(names))):
         numbers = LOOPS[name](data, **table.specs[name])
@@ -618,7 +651,7 @@ def problems_with_difference(one: Any, first: Number, second: Number, level: boo
         wrong.append(f"counts {one.n_units}, {one.n_answers}, loop {counts}")
     linearised = one.metric in LINEARISED
     first.bounds = second.bounds = BOUNDS.get(one.metric.partition("(")[0].partition(":")[0], (0.0, 1.0))
-    closed = is_share(first) or first.sides or linearised
+    closed = is_share(first) or first.sides or first.noisy is not None or linearised
     if closed and not undrawn(one):
         ends = None if same(first, second) else loops.difference_interval(first, second)
         if not ends_agree(one, ends, 1e-5 if linearised else 1e-9):

@@ -32,6 +32,7 @@ _IN_CACHE = 100_000
 #: More kinds of answers than this (a column to group by has a value for every row) are not, either.
 _MOST_KINDS = 10_000
 _VARIED = "\0varied"  # no column of the user's is called so
+_ABSENT, _BETWEEN = "\0absent", "\0,"  # and no label
 _NEEDED = ("model", "bucket", "variant", "pred")
 _TEXTS = (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL)
 _PLAIN = (pl.String, pl.Boolean, pl.Null)
@@ -107,10 +108,12 @@ class _Collapser:
     def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str], pool: ThreadPoolExecutor):
         self._pool = pool
         self._checked: Future[bool] | None = None
-        again = [name for name in schema if name.startswith(AGAIN)]
-        self.schema = {**schema, **{name: pl.String() for name in (*_TEXTS, *again) if schema.get(name) == pl.Null}}
-        own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS and not name.startswith(AGAIN))
-        self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *again, *own]
+        self.again = [name for name in schema if name.startswith(AGAIN)]
+        texts = (*_TEXTS, *self.again)
+        self.schema = {**schema, **{name: pl.String() for name in texts if schema.get(name) == pl.Null}}
+        own = dict.fromkeys(name for name in by if name in schema and name not in texts)
+        self.plain = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *own]
+        self.columns = [*self.plain, *self.again]
         self._refuse_unusual(by)
         self.kinds: dict[tuple[object, ...], int] = {}
         self.patterns: dict[bytes, int] = {}
@@ -119,7 +122,7 @@ class _Collapser:
 
     def _refuse_unusual(self, by: Sequence[str]) -> None:
         known = all(name in self.schema for name in _NEEDED)
-        texts = all(self.schema[name] == pl.String for name in _TEXTS if name in self.schema)
+        texts = all(self.schema[name] == pl.String for name in (*_TEXTS, *self.again) if name in self.schema)
         plain = all(kind.is_integer() or kind in _PLAIN for kind in map(self.schema.__getitem__, self.columns))
         there = all(name in self.schema or name in ("label", "original") for name in by)
         if not (known and texts and plain and there) or {*by} & {"model", "bucket", "variant", "cluster"}:
@@ -181,24 +184,24 @@ class _Collapser:
 
     def _kinds(self, frame: pl.DataFrame, varied: Array) -> tuple[Array, Array, Array]:
         """The kind of each row, numbered in this part; the number of each kind in all parts; how often it occurs."""
-        values: list[list[object]] = [[False, True]]
+        values: list[list[tuple[object, ...]]] = [[(False,), (True,)]]
         code = varied.view(np.uint8)
-        for name in self.columns:
-            distinct, of_column = _coded(frame[name])
-            values.append(distinct)
+        repeats = [_together(frame.select(self.again))] if self.again else []
+        for column in (*(frame[name] for name in self.plain), *repeats):
+            distinct, of_column = _coded(column)
+            if math.prod(len(some) for some in values) * len(distinct) > _MOST_KINDS:
+                code, values = _numbered_anew(code, values)  # of all combinations few occur
+            values.append([_apart(str(one)) if repeats and column is repeats[0] else (one,) for one in distinct])
             if len(distinct) > 1:
                 size = math.prod(len(some) for some in values)
                 if size > max(_MOST_KINDS, 4 * frame.height):
                     raise _NotCollapsible
                 small = np.min_scalar_type(size)
                 code = code.astype(small) * small.type(len(distinct)) + of_column.astype(small)
-        sizes = [len(some) for some in values]
-        counts = np.bincount(code, minlength=math.prod(sizes))
-        there = np.flatnonzero(counts)
-        places = np.unravel_index(there, sizes)
+        counts = np.bincount(code, minlength=math.prod(len(some) for some in values))
         numbers = np.zeros(len(counts), dtype=np.int32)
-        for one, *place in zip(there.tolist(), *(each.tolist() for each in places), strict=True):
-            kind = tuple(some[i] for some, i in zip(values, place, strict=True))
+        there = np.flatnonzero(counts)
+        for one, kind in zip(there.tolist(), _combined(there, values), strict=True):
             numbers[one] = self.kinds.setdefault(kind, len(self.kinds))
         return code, numbers, counts
 
@@ -294,6 +297,29 @@ def _heads(names: pl.Series) -> pl.Series | None:
         return None
     heads = (names != names.shift(1)).fill_null(True)
     return heads if names.filter(heads).hash().n_unique() == heads.sum() else None
+
+
+def _combined(codes: Array, values: list[list[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+    """What each code stands for, which numbers the combinations of values."""
+    places = np.unravel_index(codes, [len(some) for some in values])
+    rows = zip(*(each.tolist() for each in places), strict=True)
+    return [sum((some[i] for some, i in zip(values, row, strict=True)), ()) for row in rows]
+
+
+def _numbered_anew(code: Array, values: list[list[tuple[object, ...]]]) -> tuple[Array, list[list[tuple[object, ...]]]]:
+    """The same codes, numbered without those that do not occur."""
+    there, code = np.unique(code, return_inverse=True)
+    return code, [_combined(there, values)]
+
+
+def _together(columns: pl.DataFrame) -> pl.Series:
+    """Columns of labels as one."""
+    return columns.select(pl.concat_str(pl.all().fill_null(_ABSENT), separator=_BETWEEN)).to_series()
+
+
+def _apart(text: str) -> tuple[str | None, ...]:
+    """The labels of a row that were put together."""
+    return tuple(None if one == _ABSENT else one for one in text.split(_BETWEEN))
 
 
 def _coded(column: pl.Series) -> tuple[list[object], Array]:

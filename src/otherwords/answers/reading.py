@@ -62,8 +62,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
-    check_repeats(frame, names, where)
     gold, pred = _gold_codes(frame, names, where), label_codes(frame["pred"], names, where)
+    check_repeats(frame, names, where)
     heads = originals if len(originals) else np.unique(bucket, return_index=True)[1]  # one row of every bucket
     if not _are_contrasts(frame, where):
         _check_gold(frame, bucket, gold, heads, size, where)
@@ -288,7 +288,16 @@ def separate_rejects(
     for left in numbered.partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(ORIGINAL, ~is_variant(left["variant"])))
         whole = [_originals] if left[ORIGINAL].any() else []  # a table without any is one of variants
-        for find in (_missing, _unknown_labels, _probabilities, _repeated, *whole, _marks, _other_gold):
+        for find in (
+            _missing,
+            _unknown_labels,
+            _unknown_repeats,
+            _probabilities,
+            _repeated,
+            *whole,
+            _marks,
+            _other_gold,
+        ):
             checked = left.with_columns(find(left, labels).alias(reason))
             rejects.append(checked.filter(pl.col(reason).is_not_null()))
             left = checked.filter(pl.col(reason).is_null()).drop(reason)
@@ -311,6 +320,17 @@ def _unknown_labels(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     gold, pred = (label_texts(table[name]) for name in ("gold", "pred"))
     known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in([*labels, UNREADABLE])
     return _where(pl.lit(~known), f"gold or pred is none of {', '.join(labels)}")
+
+
+def _unknown_repeats(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
+    names = [name for name in table.columns if name.startswith(AGAIN)] if labels else []
+    known = [
+        label_texts(table[name]).str.strip_chars().fill_null("").is_in(["", *labels, UNREADABLE]) for name in names
+    ]
+    reasons = [
+        _where(pl.lit(~one), f"{name} is none of {', '.join(labels)}") for name, one in zip(names, known, strict=True)
+    ]
+    return pl.coalesce(*reasons, pl.lit(None, dtype=pl.String))
 
 
 def _probabilities(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:

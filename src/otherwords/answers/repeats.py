@@ -84,11 +84,9 @@ def _asked(answers: Answers, way: str) -> Array:
 
 def _codes(column: pl.Series, labels: tuple[str, ...], where: Location) -> Array:
     """Labels as their places, -1 where a cell is empty."""
-    text = column.cast(pl.String).str.strip_chars()
-    there = (text.fill_null("") != "").to_numpy()
-    codes = np.full(len(column), -1, dtype=np.int16)
-    if there.any():
-        rows = np.flatnonzero(there) if where.rows is None else where.rows[there]
-        place = Location(where.table, where.model, rows, where.fields, where.files)
-        codes[there] = label_codes(column.filter(pl.Series(there)), labels, place)
-    return codes
+    text = column.cast(pl.String).str.strip_chars().fill_null("")
+    empty = (text == "").to_numpy()
+    if empty.all():
+        return np.full(len(column), -1, dtype=np.int16)
+    filled = column.cast(pl.String).set(pl.Series(empty), labels[0]) if empty.any() else column
+    return np.where(empty, np.int16(-1), label_codes(filled, labels, where))

@@ -75,7 +75,8 @@ def bars(quiet: bool) -> Iterator[None]:
             shown.advance(self.task, count)
 
         def note(self, text: str) -> None:
-            shown.update(self.task, note=text)
+            if self.task is not None:
+                shown.update(self.task, note=text)
 
         def done(self) -> None:
             shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
@@ -97,6 +98,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_left_out(done.left_out)
     _print_self_judged(done.self_judged)
     _print_answered(done.answered)
+    _print_noise_unknown(done.noise_unknown)
     _print_spent(done.spent)
     print_unreworded(done.counts)
     if done.rejected:
@@ -115,6 +117,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
         print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
+    _print_noise_unknown(manifest.get("noise_unknown", []))
     _print_spent(manifest.get("spent", {}))
 
 
@@ -161,6 +164,14 @@ def _print_answered(counts: Mapping[str, Mapping[str, int | bool]]) -> None:
             line += f", {one['from_folder']:,} from this folder ({parts})"
         line += f", {one['unreadable']:,} unreadable" if one.get("unreadable") else ""
         print_line(f"{line}; all asked anew, stored answers replaced" if one["fresh"] else line)
+
+
+def _print_noise_unknown(models: Sequence[str]) -> None:
+    """Print of which models the noise was not measured, and how to."""
+    from ..report.noise import noise_unknown
+
+    if line := noise_unknown({"noise_unknown": models}):
+        print_line(line)
 
 
 def _print_spent(spent: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:

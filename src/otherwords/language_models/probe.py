@@ -72,33 +72,22 @@ class ProbeResult:
 def find_capabilities(
     endpoint: Endpoint,
     folder: Path,
-    manner: Manner = Manner(),
+    manner: Manner = Manner(),  # noqa: B008 (a tuple)
     *,
     fresh: bool = False,
 ) -> ProbeResult:
     """What was found out before about an endpoint, from the folder; or now, and stored there."""
-    path = folder / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
-    found = None if fresh else _read(path)
+    found = None if fresh else find_stored(endpoint, folder)
     if found is None:
         found = probe(endpoint, manner)
-        write_json(path, found.as_json())
+        write_json(_path(endpoint, folder), found.as_json())
     return found
 
 
-def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
-    """Find out what a server does. An endpoint that cannot be used at all raises."""
-    refuse_missing()
-    reporting = progress.current()
-    reporting.start(f"probe api:{endpoint.model}")
-    found = _Prober(endpoint, manner).run()
-    reporting.done()
-    return found
-
-
-def _read(path: Path) -> ProbeResult | None:
-    """A stored result; none where it is absent, damaged, or of another layout."""
+def find_stored(endpoint: Endpoint, folder: Path) -> ProbeResult | None:
+    """What was found out before; none where that is absent, damaged, or of another layout."""
     try:
-        stored = json.loads(path.read_bytes())
+        stored = json.loads(_path(endpoint, folder).read_bytes())
         if stored.pop("layout") != _LAYOUT:
             return None
         given = stored.pop("capabilities")
@@ -108,6 +97,16 @@ def _read(path: Path) -> ProbeResult | None:
         return ProbeResult(capabilities=Capabilities(**given), **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _path(endpoint: Endpoint, folder: Path) -> Path:
+    return folder / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
+
+
+def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
+    """Find out what a server does. An endpoint that cannot be used at all raises."""
+    refuse_missing()
+    return _Prober(endpoint, manner).run()
 
 
 class _Prober:
@@ -269,7 +268,7 @@ class _Prober:
         left = dict(enumerate(requests))
         for number in range(_TRIES):
             self.requests += len(left)
-            progress.current().advance(len(left))
+            progress.current().note(f"finding out what {self.endpoint.model} can do: request {self.requests}")
             again, wait = {}, 0.0
             for place, ended in zip(left, self._tried(list(left.values())), strict=True):
                 replies[place] = ended.reply

@@ -94,7 +94,8 @@ class Metric:
     `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
     where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
     the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `weights` gives what a
-    row weighs in each part of both sides, where that is not what is `counted`. `no_interval` tells,
+    row weighs in each part of both sides, where that is not what is `counted`. `floor` gives, of a share less a noise
+    floor, the floor: by chance alone such a value falls below 0. `no_interval` tells,
     from the answers, which parts have no interval, and why: what is constant by definition, and what resampling can
     only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
     that it compares texts with.
@@ -126,6 +127,7 @@ class Metric:
     interval: bool = True
     sides: Callable[[Array], tuple[Array, Array]] | None = None
     weights: Callable[[Array], tuple[Array, Array]] | None = None
+    floor: Callable[[Array], Array] | None = None
     no_interval: Callable[[Answers], Mapping[str, str]] | None = None
     identity: str = ""
     gold: bool = True
@@ -160,11 +162,11 @@ class Metric:
         >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False)
         'originals'
         """
+        if self.repeats and not repeats:
+            return "repeats"
         if self.gold and not gold:
             return "gold labels"
-        if self.original and not originals:
-            return "originals"
-        return "repeats" if self.repeats and not repeats else ""
+        return "originals" if self.original and not originals else ""
 
     @property
     def needs(self) -> str:

@@ -58,7 +58,8 @@ def flip_rate_net(way: str = "") -> Any:
     return Metric(
         lambda answers: _pairs(answers, way),
         first_less_second,
-        sides=both_shares,
+        rate=True,
+        floor=lambda totals: both_shares(totals)[1],
         bounds=(-1, 1),
         gold=False,
         labels_only=True,
@@ -85,7 +86,7 @@ def way_flips(way: str = "cold") -> Any:
         share = 1 - (usual * other).sum(axis=1) / np.where(there, pairs, 1)
         return np.column_stack([answers.add_by_bucket(share, there), answers.sum_by_bucket(there)])
 
-    return Metric(statistics, uses="both", gold=False, original=False, labels_only=True, repeats=True)
+    return Metric(statistics, uses="both", gold=False, labels_only=True, repeats=True)
 
 
 def _pairs(answers: Answers, way: str) -> Array:

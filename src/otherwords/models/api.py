@@ -1,18 +1,23 @@
 """Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from .. import progress
 from ..errors import BadInput
+from ..language_models import budget as budgets
 from ..language_models.completion import Capabilities
 from ..language_models.endpoint import Endpoint
+from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
 from ..language_models.served import CONCURRENCY, Served
 from ..problem import Task, get_task
 from ..registry import models
+from .cache import default_path
 from .model import Model
 from .prompting import prompted
-from .readouts import AUTO, TOP
+from .readouts import AUTO, TEXT, TOKENS, TOP
 
 #: Problems asked at a time: a minute of a fast server, so that few of its moments are without requests.
 PROBLEMS = 8192
@@ -23,7 +28,7 @@ _UNSIGNED = (
 )
 
 
-@models("api.v1", unsigned=_UNSIGNED, example="api:example(url=http://127.0.0.1:9/v1)", extra="api")
+@models("api.v1", unsigned=_UNSIGNED, example="api:example(url=http://127.0.0.1:9/v1, readout=tokens)", extra="api")
 def api(
     model: str,
     url: str = "",
@@ -50,14 +55,15 @@ def api(
     only. Up to `concurrency` requests are in flight, fewer where the server has too many. A reply may take `timeout`
     seconds; a server that gives none for `patience` seconds is given up. `served_as` is the name that its replies must
     have; otherwise that of the model, or of its first reply. `extra` are more fields of every request, as in
-    {"top_k": 1}.
+    {"top_k": 1}. What the server can do is found out by a dozen requests (`otherwords probe`), once, where the readout
+    depends on it.
     """
     where = f"api:{model}"
-    _refuse_wrong(where, model, chat, concurrency, {"timeout": timeout, "patience": patience}, extra)
-    endpoint = Endpoint(model, url, dialect, key_env, dict(extra or {}))
+    _refuse_wrong(where, chat, concurrency, {"timeout": timeout, "patience": patience})
+    endpoint = endpoint_of(model, url, dialect, key_env, extra)
     endpoint.warn_unencrypted()
     manner = Manner(timeout, patience, served_as)
-    served = Served(endpoint, _capabilities(dialect, chat), concurrency=concurrency, manner=manner)
+    served = Served(endpoint, _capabilities(endpoint, manner, chat, readout), concurrency=concurrency, manner=manner)
     asked = prompted(
         served,
         task or get_task("nli"),
@@ -72,17 +78,54 @@ def api(
     return replace(asked, by_driver=True, keep_replies=served.keep_replies)
 
 
-def _capabilities(dialect: str, chat: str) -> Capabilities:
-    """What is assumed of a server of which nothing is known: what it cannot do, it refuses at the first request."""
-    if dialect == "anthropic":
-        return Capabilities(plain=False, seed=False)
-    return Capabilities(chat=chat != "false", plain=chat != "true", logprobs=TOP)
-
-
-def _refuse_wrong(where: str, model: str, chat: str, concurrency: int, seconds: dict[str, float], extra: Any) -> None:
-    """Refuse options that make no sense, before anything is sent."""
+def endpoint_of(model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None) -> Endpoint:
+    """The endpoint that the options of this name mean."""
     if not model.strip():
         raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
+    if extra is not None and not isinstance(extra, dict):
+        raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
+    return Endpoint(model, url, dialect, key_env, dict(extra or {}))
+
+
+def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
+    """What the server of a model does: as it was found out before, or now."""
+    plugin, options = models.read(spec)
+    if plugin.name != "api":
+        raise BadInput("is not on a server", where=spec, fix="give a model on one, as in api:NAME(url=...)")
+    named = {name: options[name] for name in ("model", "url", "dialect", "key_env", "extra")}
+    endpoint = endpoint_of(**named)
+    endpoint.warn_unencrypted()
+    manner = Manner(options["timeout"], options["patience"], options["served_as"])
+    shown = progress.current()
+    shown.start("probe", 1)
+    found = find_capabilities(endpoint, probes_folder(), manner, fresh=fresh)
+    shown.advance(1)
+    shown.done()
+    return found
+
+
+def probes_folder() -> Path:
+    """Where it is stored what servers were found to do: beside the answer cache that all runs share."""
+    return default_path().parent / "probes"
+
+
+def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -> Capabilities:
+    """What the server can do: as it was found out, or is now; or, where it matters little, as servers usually can.
+
+    What it cannot do after all, it refuses at the first request. A dry run sends nothing.
+    """
+    if endpoint.dialect == "anthropic":
+        return Capabilities(plain=False, seed=False)
+    if readout in (TOKENS, TEXT) or budgets.current().dry_run:
+        found = find_stored(endpoint, probes_folder())
+    else:
+        found = find_capabilities(endpoint, probes_folder(), manner)
+    can = found.capabilities if found else Capabilities(logprobs=TOP)
+    return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
+
+
+def _refuse_wrong(where: str, chat: str, concurrency: int, seconds: dict[str, float]) -> None:
+    """Refuse options that make no sense, before anything is sent."""
     if chat not in ("auto", "true", "false"):
         raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
     if concurrency < 1:
@@ -90,5 +133,3 @@ def _refuse_wrong(where: str, model: str, chat: str, concurrency: int, seconds: 
     for name, value in seconds.items():
         if not value > 0:
             raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")
-    if extra is not None and not isinstance(extra, dict):
-        raise BadInput(f"found {extra!r}", where=where, field="extra", fix='give an object, as in {"top_k": 1}')

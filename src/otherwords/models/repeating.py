@@ -7,9 +7,6 @@ from ..errors import BadInput, caller_level, setting
 from ..problem import SHUFFLED, USUAL_WAY, Repeat
 from .model import Answerer
 
-#: How to measure the noise of a model.
-HOW_TO_MEASURE = "ask again with --repeats 2 (repeats=2)"
-
 
 def local_ways(batch_invariant: bool) -> tuple[str, ...]:
     """The ways of a model that runs here and draws nothing at random: it may depend on the rest of the batch."""

@@ -14,7 +14,7 @@ from ..problem import UNREADABLE, Score
 from ..storage.specs import short_names
 
 #: Entries of the manifest that have a section of their own, and are not repeated in the footer.
-SECTIONS = ("unvaried", "left_out", "self_judged", "gates")
+SECTIONS = ("unvaried", "left_out", "self_judged", "gates", "noise_unknown")
 #: The heading of the column of all suites together.
 ALL_SUITES = "all suites"
 #: What a control's flips should be.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..problem import Score
 from ..registry import metrics as registered
+from ..scoring.select import NOISE
 
 #: Heading and definition of the metrics that every study has; others are shown under their own name.
 MEANINGS = {
@@ -41,6 +42,20 @@ MEANINGS = {
     "pa": (
         "Pattern accuracy",
         "Share of problems with at least 90\u00a0% (or what the signature says) of their rewordings right.",
+    ),
+    "repeat_flips": (
+        "Noise floor",
+        (
+            "Chance that the same text, asked again in the same way, gets another answer: the mean of original and "
+            "rewording, over the rewordings. A flip rate of this size says nothing about the wording."
+        ),
+    ),
+    "flip_rate_net": (
+        "Flip rate, net of noise",
+        (
+            "Flip rate between answers asked at different times, less the noise floor: 0 on average where the wording "
+            "does nothing, and then as often below as above. Without noise it is the flip rate."
+        ),
     ),
     "flip_rate": (
         "Flip rate",
@@ -78,6 +93,13 @@ KINDS = {
     "mover": (
         "MOVER",
         "For a difference of two shares: their Wilson intervals, put together by how the two vary with each other.",
+    ),
+    "net": (
+        "Wilson beyond noise",
+        (
+            "For a share less the noise floor, in truth never below 0, though by chance it may be: Wilson's interval "
+            "with an error that has two parts, the noise and that of a share."
+        ),
     ),
     "percentile": (
         "Percentile bootstrap",
@@ -195,7 +217,7 @@ def _split(group: str | None) -> tuple[str, str]:
 
 def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
-    keys.sort(key=lambda key: key[0] != HEADLINE)
+    keys.sort(key=lambda key: (key[0].partition("(")[0] not in NOISE, key[0] != HEADLINE))
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
     lines = [(value, model) for value in _unique(v for v, *_ in cells) for model in _unique(m for _, m, *_ in cells)]
     rows = [

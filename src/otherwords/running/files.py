@@ -55,6 +55,7 @@ class Summary:
     self_judged: dict[str, Counts] = field(default_factory=dict)
     answered: dict[str, dict[str, int | bool]] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
+    noise_unknown: list[str] = field(default_factory=list)
     spent: dict[str, dict[str, Any]] = field(default_factory=dict)
     planned: dict[str, dict[str, Any]] | None = None
 
@@ -279,6 +280,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     summary.counts = {name: count for name, count in counts.items() if isinstance(count, int)}
     for name in ("unvaried", "left_out", "self_judged", "answered", "stopped", "spent"):
         setattr(summary, name, manifest.get(name, {}))
+    summary.noise_unknown = manifest.get("noise_unknown", [])
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)
 

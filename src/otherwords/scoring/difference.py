@@ -29,7 +29,7 @@ from ..significance.intervals import (
 from ..significance.pairs import MetricDifference, Pairing, in_order, joint_sample, pair_sample
 from ..significance.permutation import exchange_test, max_t, swap_test
 from .measure import effective_sizes, evidence_of, reasons_by_part
-from .select import IntervalSettings, by_family, collect_measurable, family, number, title
+from .select import IntervalSettings, by_family, collect_measurable, family, number, of_difference, title
 
 #: Why there is no interval where both give the same answers, or others that make no difference to the metric.
 SAME = "the answers are the same"
@@ -213,7 +213,7 @@ class _Pair:
     @property
     def kind(self) -> str:
         """The kind of interval of its difference; empty where it has none."""
-        return self.settings.kind(self.metric).replace("wilson", "mover") if self.metric.interval else ""
+        return of_difference(self.settings.kind(self.metric)) if self.metric.interval else ""
 
     @property
     def draws(self) -> bool:

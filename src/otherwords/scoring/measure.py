@@ -379,7 +379,7 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
     freedom = np.full(parts, np.inf)
     if closed:
         low, high = closed
-    elif kind in ("wilson", "mover"):
+    elif kind in ("wilson", "mover", "net"):
         found = closed_form(one.metric, one.sample.strata, settings.confidence)
         low, high = found[1:3]
         freedom = freedom if is_rate(one.metric) or one.metric.sides else found.freedom

@@ -109,7 +109,7 @@ class IntervalSettings:
         One that jumps has percentiles only, and what is no share has no Wilson interval.
         """
         if self.interval in ("auto", "wilson") and has_closed_form(metric):
-            return "mover" if metric.sides else "wilson"
+            return "net" if metric.floor else "mover" if metric.sides else "wilson"
         if self.interval == "wilson":
             return ""
         return "bca" if self.interval == "bca" and metric.smooth else "percentile"
@@ -129,11 +129,16 @@ class IntervalSettings:
 
     def signature(self, metric: Metric, data: Answers, what: str) -> str:
         """How the interval of `what` was made, as signatures print it, and with which version."""
-        kind = self.kind(metric).replace("wilson", "mover" if what == "difference" else "wilson")
+        kind = of_difference(self.kind(metric)) if what == "difference" else self.kind(metric)
         drawn = kind in ("percentile", "bca")
         options = f"confidence={self.confidence}{f', replicates={self.replicates}' if drawn else ''}"
         made = f"{what}={kind or 'none'}.v2({options}, cluster={resampled(data)})"
         return f"{made}{f' seed={self.seed}' if drawn or what == 'difference' else ''} otherwords={__version__}"
+
+
+def of_difference(kind: str) -> str:
+    """The kind of interval of a difference of two values that have this kind."""
+    return "mover" if kind in ("wilson", "net") else kind
 
 
 def resampled(data: Answers) -> str:

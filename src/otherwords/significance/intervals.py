@@ -111,6 +111,44 @@ def _share_ends(
     return tuple(np.round(np.where(known, np.clip(end, 0, 1), np.nan), _PLACES) for end in (low, high))  # type: ignore[return-value]
 
 
+def _net_ends(
+    value: Array, spread: tuple[Array, Array, Array], noise: Array, confidence: Array | float
+) -> tuple[Array, Array]:
+    """The interval of a share less a noise floor: what is left is in truth never below 0, but may be by chance.
+
+    Its error has two parts: noise, which is the same whatever the share, and that of a share p, which is
+    p (1 - p) / n: the ends solve (v - p)^2 = q^2 (noise + p (1 - p) / n). For the upper end, as much as can be is that
+    of a share, since what was seen of rare flips says little of them. For the lower end, only `noise` is noise: the
+    squared error due to clusters in which the same text got two answers. Without noise, both are Wilson's.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1 + confidence) / 2
+    error, freedom, n = spread
+    z = ndtri(tail)
+    q = np.where(error > _NOTHING**2, stdtrit(np.maximum(freedom, 1.0), tail), z)
+    product = np.clip(value, 0, 1) * (1 - np.clip(value, 0, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        most = product / n
+        size = np.where((error > _NOTHING**2) & (error < most), product / error, n)
+        floor = z * z / (n + z * z)
+        high = np.maximum(_solve(value, error - np.minimum(error, most), size, q)[1], floor)
+        rest = error - noise
+        size = np.where((rest > _NOTHING**2) & (product > 0), product / rest, np.inf)
+        below = value - q * np.sqrt(np.where(value > 0, noise, error))
+        low = np.minimum(np.where(below > 0, _solve(value, noise, size, q)[0], below), 1 - floor)
+    known = (n > 1) & ~np.isnan(value)
+    return tuple(np.round(np.where(known, np.clip(end, -1, 1), np.nan), _PLACES) for end in (low, high))  # type: ignore[return-value]
+
+
+def _solve(value: Array, noise: Array, size: Array, q: Array) -> tuple[Array, Array]:
+    """Both p of which (value - p)^2 = q^2 (noise + p (1 - p) / size)."""
+    square = q * q / size
+    middle, scale = value + square / 2, 1 + square
+    root = np.sqrt(np.maximum(middle * middle - scale * (value * value - q * q * np.maximum(noise, 0)), 0))
+    return (middle - root) / scale, (middle + root) / scale
+
+
 def _spread(samples: Sequence[Units]) -> tuple[Array, Array, Array]:
     """The squared standard error of a value, its degrees of freedom, and how many units there are (of the smallest)."""
     errors, freedoms, sizes = [], [], []
@@ -345,8 +383,11 @@ def _estimate(
         own = (np.asarray(combine(rows), dtype=np.float64) - low) / (high - low)
         caps = _Caps.of(value, own, denominators(metric, rows, value.shape[-1], side), counts)
     inside = (value >= -_ROUNDING) & (value <= 1 + _ROUNDING)
+    noise = _noise(metric, samples, units, spread[0]) if metric.floor else None
 
     def at(confidence: Any) -> tuple[Array, Array]:
+        if noise is not None:
+            return _net_ends(value, spread, noise, confidence)
         ends = _share_ends(value, spread, confidence, caps)
         lower, upper = (np.where(inside, low + (high - low) * end, np.nan) for end in ends)
         return lower, upper
@@ -355,11 +396,22 @@ def _estimate(
     return Estimate(low + (high - low) * value, *at(confidence), scaled, at, spread[1])
 
 
+def _noise(metric: Metric, samples: Sequence[tuple[Array, Array]], units: Sequence[Units], error: Array) -> Array:
+    """How much of a squared error is due to clusters in which noise was seen."""
+    assert metric.floor is not None
+    whole, noisy = np.zeros_like(error), np.zeros_like(error)
+    for (rows, _), (influence, counts) in zip(samples, units, strict=True):
+        squares = counts * influence**2
+        whole += squares.sum(axis=-1)
+        noisy += (squares * (np.nan_to_num(metric.floor(rows)) > _NOTHING)[..., None, :]).sum(axis=-1)
+    return error * np.where(whole > 0, noisy / np.where(whole > 0, whole, 1.0), 0.0)
+
+
 def _range(metric: Metric) -> tuple[float, float]:
     """Where Wilson's interval has its ends: 0 and 1 for a share and its sides, else the metric's bounds."""
     low, high = metric.bounds
     within = metric.share and low >= 0 and high <= 1
-    return (0.0, 1.0) if within or metric.sides is not None else (low, high)
+    return (0.0, 1.0) if within or metric.sides is not None or metric.floor is not None else (low, high)
 
 
 # From the replicates of a bootstrap

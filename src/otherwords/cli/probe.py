@@ -1,0 +1,78 @@
+"""otherwords probe"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, console, print_json
+
+if TYPE_CHECKING:
+    from ..language_models.probe import ProbeResult
+
+#: How each kind of noise is asked for.
+_NOISE = {
+    "again": "asked again",
+    "cold": "asked without the server's memory of beginnings",
+    "parallel": "asked beside another request",
+}
+
+
+def probe(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model on a server, as in api:NAME(url=...).")],
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was found out before.")] = False,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Find out what a server of language models really does, in about a dozen requests.
+
+    How many log-probabilities it gives, whether it scores texts, is held to choices, accepts temperature and seed,
+    which fields it drops without a word, how much it reads, and how far its numbers move when the same is asked again.
+    The result is kept for this endpoint, and decides how `--model api:NAME` is read.
+    """
+    from ..models.api import probed
+
+    with bars(quiet):
+        found = probed(model, fresh=fresh)
+    if json:
+        print_json(found.as_json())
+    else:
+        _print(found)
+
+
+def _print(found: ProbeResult) -> None:
+    from rich.table import Table
+
+    table = Table("", f"{found.model} at {found.url}", box=None, pad_edge=False)
+    for name, value in _rows(found):
+        table.add_row(name, value)
+    console().print(table, markup=False, highlight=False)
+
+
+def _rows(found: ProbeResult) -> list[tuple[str, str]]:
+    can = found.capabilities
+    forms = [name for name, able in (("chat", can.chat), ("plain completions", can.plain)) if able]
+    noise = [(f"  {_NOISE[kind]}", f"up to {value:.3f} nat") for kind, value in found.noise.items()]
+    return [
+        ("asked by", " and ".join(forms)),
+        ("log-probabilities", f"{can.logprobs} at each place" if can.logprobs else "none"),
+        ("scores given texts", _yes(can.scoring)),
+        ("held to choices by", can.constrained or "nothing"),
+        ("temperature", "accepted" if can.temperature else "refused"),
+        ("seed", "obeyed" if can.seed else "not obeyed"),
+        ("several texts at once", _yes(found.several)),
+        ("forgets beginnings by", can.cold or "nothing that is known"),
+        ("thinks before it answers", _yes(can.reasons)),
+        ("reads", f"{can.context:,} tokens" if can.context else "unknown"),
+        ("drops without a word", ", ".join(can.dropped) or "nothing that was tried"),
+        ("software", found.software or "unknown"),
+        ("noise in log-probabilities", "" if noise else "not measured"),
+        *noise,
+        ("found out", f"with {found.requests} requests on {found.date}"),
+    ]
+
+
+def _yes(able: bool) -> str:
+    return "yes" if able else "no"
