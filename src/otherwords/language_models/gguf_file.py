@@ -117,7 +117,8 @@ class GgufFile:
         more = [self._ask(replace(request, n=1, seed=seed)) for seed in seeds]
         others = [completion_of(self._form, request, one) for one in more]
         usages = zip(first.usage, *(one.usage for one in others), strict=True)
-        return replace(first, usage=Usage(*map(sum, usages)), more=tuple(one.text for one in others))
+        texts, ends = tuple(one.text for one in others), tuple(one.finish for one in others)
+        return replace(first, usage=Usage(*map(sum, usages)), more=texts, ends=ends)
 
     def _score(self, request: Request, text: str) -> Completion:
         """The log-probability of a text after a request: the model is made to write exactly its tokens.
