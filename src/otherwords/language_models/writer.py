@@ -88,8 +88,8 @@ class Writer:
     """A model that writes.
 
     `compose` gets prompts, a seed for each and the decoding, and returns up to `decoding.count` drafts for each, best
-    first; what it samples may depend on a prompt and its seed, and on nothing else. `ways` are the ways of decoding that
-    it knows, with the options of each.
+    first; what it samples may depend on a prompt and its seed, and on nothing else. `ways` are the ways of decoding
+    that it knows, with the options of each.
     """
 
     compose: Compose

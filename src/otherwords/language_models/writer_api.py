@@ -35,8 +35,9 @@ def api(
     """Write with a language model on a server.
 
     A text has up to `max_new` tokens. The prompt is the user's message of a chat, or, with `chat` false or a server
-    that does not chat, a text to be continued. It decodes by sample or greedy. The other options are those of the model
-    `api`. Replies are kept beside the answer cache: what was interrupted is not asked, nor paid, twice.
+    that does not chat, a text to be continued. It decodes by sample or greedy. `url`, `key_env`, `dialect`,
+    `concurrency`, `timeout`, `patience`, `served_as` and `extra` are as those of the model `api`. Replies are kept
+    beside the answer cache: what was interrupted is not asked, nor paid, twice.
     """
     where = f"api:{model}"
     refuse_short(max_new, where)
@@ -46,7 +47,8 @@ def api(
         can, several = Capabilities(plain=False, seed=False), False
     else:
         found = find_capabilities(endpoint, manner)
-        can, several = found.capabilities, found.several
+        # llama.cpp writes no more at once than it has slots.
+        can, several = found.capabilities, found.several and found.software != "llamacpp"
     served = Served(endpoint, can, concurrency=concurrency, manner=manner)
     served.keep_replies(answer_cache_path(), 0.0)
     author = Author(served, max_new, choose_form(chat, served, where), several)

@@ -24,9 +24,9 @@ def gguf(
 ) -> Writer:
     """Write with a language model in a GGUF file, on this machine and without a server.
 
-    A text has up to `max_new` tokens. Where the model has a template for chats, the prompt is the user's message, unless
-    `chat` is false. It decodes by sample or greedy; each text of a prompt has a seed of its own. `context`, `threads`
-    and `cache_prompt` are as those of the model `gguf`; for a prompt that does not fit nothing is written.
+    A text has up to `max_new` tokens. Where the model has a template for chats, the prompt is the user's message,
+    unless `chat` is false. It decodes by sample or greedy; each text of a prompt has a seed of its own. `context`,
+    `threads` and `cache_prompt` are as those of the model `gguf`; for a prompt that does not fit nothing is written.
     """
     where = f"gguf:{path}"
     refuse_short(max_new, where)

@@ -6,7 +6,6 @@ import errno
 import functools
 import hashlib
 import sqlite3
-import sys
 import tempfile
 import threading
 import time

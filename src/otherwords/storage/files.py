@@ -181,7 +181,7 @@ def seed_for(*parts: Any) -> int:
 
 
 def answer_cache_path() -> Path:
-    """$OTHERWORDS_CACHE, or answers.sqlite in the user's cache folder: what all runs share stands there, and beside it."""
+    """$OTHERWORDS_CACHE, or answers.sqlite in the user's cache folder; other things that runs share stand beside it."""
     if chosen := os.environ.get("OTHERWORDS_CACHE"):
         return Path(chosen)
     base = Path.home() / "Library/Caches" if sys.platform == "darwin" else Path.home() / ".cache"

@@ -21,7 +21,7 @@ def back_translation(
     back: str,
     field: str = "",
     k: int = 1,
-    decoding: str = Preferred("beams"),  # noqa: B008 (a text)
+    decoding: str = Preferred("beams"),
     beams: int = 0,
     diversity: float = 0.0,
     temperature: float = 0.0,
@@ -61,12 +61,8 @@ def back_translation(
         for problem, together, own in plan:
             yield from make_variants(problem, together, own, [""])
 
-    signatures = [
-        *other_way(chosen, decoding),
-        out.signature,
-        home.signature,
-        *([drafts_filter.accept.signature] if drafts_filter.accept else []),
-    ]
+    signatures = [*other_way(chosen, decoding), out.signature, home.signature]
+    signatures += [drafts_filter.accept.signature] if drafts_filter.accept else []
     return Generator(vary, identity="+".join(signatures))
 
 

@@ -43,7 +43,7 @@ def paraphrase(
     prompt: str = "",
     field: str = "",
     k: int = 10,
-    decoding: str = Preferred("diverse"),  # noqa: B008 (a text)
+    decoding: str = Preferred("diverse"),
     beams: int = 0,
     diversity: float = 0.0,
     temperature: float = 0.0,
@@ -56,7 +56,7 @@ def paraphrase(
     context: bool = False,
     sweep: list[str] = [],  # noqa: B006 (it is never changed)
     cut: bool = False,
-    examples: Path = Path(),  # noqa: B008 (never changed)
+    examples: Path = Path(),
     shots: int = 10,
     examples_seed: int = 0,
 ) -> Any:
