@@ -27,7 +27,7 @@ from .sending import NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, refuse_missi
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
 #: How many tries a request has that fails for a moment.
-_TRIES = 4
+_TRIES = 3
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
 _CONSTRAINTS = ("response_format", "grammar", "structured_outputs", "guided_choice")
 _FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
@@ -281,7 +281,7 @@ class _Prober:
             if not again:
                 return replies
             left = again
-            time.sleep(max(wait, backoff(number + 1)))
+            time.sleep(wait or backoff(number + 1))
         raise ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {reason}, {_TRIES} times")
 
     def _tried(self, requests: list[Request]) -> list[Any]:
