@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import tiny_models
+from chat_server import ChatServer
 
 import otherwords
 from otherwords.registry import KINDS, Bound, Plugin
@@ -288,6 +289,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
         "gguf.v1": tiny_language_model,
+        "api.v1": lambda folder: f"api:tiny(url={chat_server().url})",
         "nli-small.v1": embedded("nli-small"),
         "trained.v1": trained("bag_of_words", "trained:{}"),
         "ngrams.v1": trained("ngrams(learning_rate=1.0)", "ngrams:{}"),
@@ -346,6 +348,12 @@ def plugin_of(item: Any) -> tuple[str, str] | None:
     """The plug-in that a test is about; None of a test without one, and of a kind without any."""
     plugin = item.callspec.params.get("plugin") if hasattr(item, "callspec") else None
     return plugin if isinstance(plugin, tuple) else None
+
+
+@cache
+def chat_server() -> ChatServer:
+    """A server of language models for the whole session, in a thread that ends with it."""
+    return ChatServer().__enter__()
 
 
 def make_spec(kind: str, name: str, folder: Path) -> str:

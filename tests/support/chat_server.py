@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -137,10 +138,11 @@ class ChatServer:
         return prompt, fault, (200, {}, json.dumps(self._reply(path, body, prompt, name)).encode())
 
     def _reply(self, path: str, body: dict[str, Any], prompt: str, name: str) -> dict[str, Any]:
-        weights = [1 + number(prompt, one) % 100 for one in WORDS]
-        top = [
-            {"token": one, "logprob": math.log(0.9 * w / sum(weights))} for one, w in zip(WORDS, weights, strict=True)
-        ]
+        named = re.search(r"Answer with one (?:word|number): (.*?)\.", prompt)  # as the built-in templates have it
+        words = re.split(r", | or ", named[1]) if named else WORDS
+        weights = [1 + number(prompt, one) % 100 for one in words]
+        logs = [math.log(0.9 * one / sum(weights)) for one in weights]
+        top = [{"token": one, "logprob": log} for one, log in zip(words, logs, strict=True)]
         word = max(top, key=lambda one: one["logprob"])["token"]
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": 1}
         if path.endswith("/messages"):

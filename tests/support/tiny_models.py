@@ -121,3 +121,70 @@ def save_writer(folder: Path, family: str, chat: bool = False, seed: int = 5) ->
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, **_NAMES)
     fast.chat_template = _CHAT if chat else None
     return save(model, folder, fast)
+
+
+# Causal models that are asked about whole texts
+
+_DECODER = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+_GROUPED = {**_DECODER, "num_key_value_heads": 2, "max_position_embeddings": 2048}
+#: They differ in positions, in heads that share keys, and in what a token can see.
+CAUSAL: dict[str, dict[str, Any]] = {
+    "llama": _GROUPED,
+    "qwen2": _GROUPED,
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 2048},
+    "opt": {
+        **_DECODER,
+        "ffn_dim": 48,
+        "word_embed_proj_dim": 32,
+        "max_position_embeddings": 2048,
+        "dropout": 0.0,
+    },
+    "gpt_neox": {**_DECODER, "max_position_embeddings": 2048},
+    "mistral": {**_GROUPED, "sliding_window": 40},
+    "gemma2": {**_GROUPED, "head_dim": 8, "sliding_window": 40, "query_pre_attn_scalar": 8},
+    "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 4},
+}
+_CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+_CAUSAL_NAMES = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>"}
+_CAUSAL_SPECIAL = [*_CAUSAL_NAMES.values(), "<|im_start|>", "<|im_end|>"]
+
+
+def bpe_tokenizer(texts: Sequence[str], size: int = 400, chat: bool = False) -> Any:
+    """A fast tokenizer of bytes, as GPT-2's, trained on some texts; plain texts begin with `<s>`."""
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer, words.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=_CAUSAL_SPECIAL,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    words.train_from_iterator(texts, trainer)
+    words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", words.token_to_id("<s>"))])
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=words, **_CAUSAL_NAMES)
+    fast.chat_template = _CHATML if chat else None
+    return fast
+
+
+def save_causal(folder: Path, family: str = "llama", chat: bool = False, **settings: Any) -> Path:
+    """Build a tiny causal model of a family that reads any text, and save it with its tokenizer."""
+    import torch
+    import transformers
+
+    tokenizer = bpe_tokenizer(
+        [TEXT, "Premise: A man sleeps.\nHypothesis: He is awake.\nAnswer: yes no maybe"], chat=chat
+    )
+    torch.manual_seed(5)
+    numbers = {"vocab_size": len(tokenizer), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
+    config = transformers.AutoConfig.for_model(family, **{**CAUSAL[family], **numbers, **settings})
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    for name, weight in model.named_parameters():
+        if weight.ndim > 1:
+            weight.data = torch.randn_like(weight) * (0.5 if "emb" in name or "wte" in name else 0.25)
+    return save(model, folder, tokenizer)

@@ -18,7 +18,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..language_models.replies import Replies, replies_path
+    from ..language_models.replies import ReplyStore, replies_path
     from ..models.cache import Cache, default_path
 
     path = Path(cache or default_path())
@@ -28,7 +28,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
             rows = store.info()
     beside, kept = replies_path(path), list[dict[str, Any]]()
     if beside.is_file():
-        with Replies(beside) as replies:
+        with ReplyStore(beside) as replies:
             kept = replies.info()
     size, more = (one.stat().st_size if one.is_file() else 0 for one in (path, beside))
     if json:
@@ -68,7 +68,7 @@ def prune(
 ) -> None:
     """Delete stored answers: those of a model, those older than some days, or all; and replies of servers likewise."""
     from ..errors import BadInput
-    from ..language_models.replies import Replies, replies_path
+    from ..language_models.replies import ReplyStore, replies_path
     from ..models.cache import Cache, default_path
 
     if everything == bool(model or older_than is not None):
@@ -79,7 +79,7 @@ def prune(
             deleted = store.prune(model=model, older_than_days=older_than)
     line = f"{deleted:,} answers deleted"
     if (beside := replies_path(path)).is_file():
-        with Replies(beside) as replies:
+        with ReplyStore(beside) as replies:
             line += f", {replies.prune(model=model, older_than_days=older_than):,} replies of servers"
     typer.echo(line)
 

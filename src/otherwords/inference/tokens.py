@@ -314,10 +314,10 @@ def clean_pair(pair: tuple[str, str]) -> tuple[str, str]:
     return clean(pair[0]), clean(pair[1])
 
 
-def encodings(tokenizer: Tokenizer, texts: list[Any]) -> list[Any]:
+def encodings(tokenizer: Tokenizer, texts: list[Any], *, special: bool = True) -> list[Any]:
     """Tokenise on all cores, without offsets into the text: they take a fifth of the time."""
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)  # since tokenizers 0.20
-    return list(encode(texts))
+    return list(encode(texts, add_special_tokens=special))
 
 
 def flattened(encoded: Sequence[Any], *, types: bool) -> Tokens:

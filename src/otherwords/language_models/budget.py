@@ -73,7 +73,7 @@ def _price(name: str, values: Any, where: str) -> Price:
     if unknown := values.keys() - {*Price._fields}:
         fix = f"there are {', '.join(Price._fields)}"
         raise BadInput("no such price", where=where, field=f"{name}.{min(unknown)}", fix=fix)
-    given = {"cached": values["input"], **values}
+    given = {**values, "cached": values.get("cached", values["input"])}
     for kind, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise BadInput(f"found {shorten(value)}", where=where, field=f"{name}.{kind}", fix="give 0 or more")
@@ -191,6 +191,9 @@ class Budget:
 
         Raises where a limit leaves no room for it.
         """
+        if self.dry_run:
+            fix = f"find it out first: otherwords probe 'api:{model}(...)'"
+            raise BadInput("nobody knows yet what the server can do, and a dry run sends nothing", fix=fix)
         price = self.price(model)
         cost = price.of(most_tokens(request)) if price else 0.0
         with self._lock:
@@ -212,6 +215,14 @@ class Budget:
 
     def _reached(self, found: str, flag: str, keyword: str) -> LimitReached:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
+
+    def release(self, held: Reservation) -> None:
+        """A request was not sent after all."""
+        with self._lock:
+            self._requests -= 1
+            self._outstanding -= 1
+            self._reserved -= held.cost
+            self.spent(held.model).requests -= 1
 
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
         """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`."""

@@ -52,7 +52,7 @@ class Endpoint:
     def identity(self) -> str:
         """The model and where it is served: what its answers are known by."""
         added = f"+{digest(json.dumps(self.extra, sort_keys=True))[:12]}" if self.extra else ""
-        return f"{self.model}@{self.url}{added}"
+        return f"{self.model}@{self.url.partition('://')[2]}{added}"
 
     @property
     def is_loopback(self) -> bool:

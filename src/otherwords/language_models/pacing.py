@@ -16,6 +16,8 @@ from email.utils import parsedate_to_datetime
 FIRST = 8
 #: Seconds of the first wait after a failure, at most; each further one doubles it, up to the last.
 BACKOFF, LONGEST = 0.5, 30.0
+#: Seconds after which one that waits looks whether all is stopped.
+_GLANCE = 0.2
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -32,19 +34,28 @@ class Pace:
         self.limit = float(min(FIRST, most))
         self.in_flight = 0
         self.halved = -math.inf
+        self.stopped = False
         self._resume = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def begin(self) -> None:
         """Start in a new event loop."""
         self.in_flight = 0
+        self.stopped = False
         self._waiting.clear()
 
+    def stop(self) -> None:
+        """Let all that wait go on: nothing more is to be sent."""
+        self.stopped = True
+        for place in self._waiting:
+            if not place.done():
+                place.set_result(None)
+
     async def enter(self) -> float:
-        """Wait until one more request may be in flight; the time it starts at."""
-        while self.in_flight >= int(self.limit) or time.monotonic() < self._resume:
+        """Wait until one more request may be in flight, or all is stopped; the time it starts at."""
+        while not self.stopped and (self.in_flight >= int(self.limit) or time.monotonic() < self._resume):
             if (rest := self._resume - time.monotonic()) > 0:
-                await asyncio.sleep(rest)
+                await asyncio.sleep(min(rest, _GLANCE))
                 continue
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)

@@ -43,7 +43,7 @@ def replies_path(answers: Path) -> Path:
     return answers.with_name(f"{stem}.replies{ending or '.sqlite'}")
 
 
-class Replies:
+class ReplyStore:
     """The replies of all servers that were asked with one answer cache. A file of somebody else is refused.
 
     One thread uses it at a time; several processes may.
@@ -88,7 +88,7 @@ class Replies:
                 raise OSError(None, f"replies cannot be written: {error}", str(self.path)) from error
             raise BadInput(f"cannot be used for replies: {error}", where=str(self.path), fix=_FIX) from error
 
-    def __enter__(self) -> Replies:
+    def __enter__(self) -> ReplyStore:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..errors import BadInput, MissingExtra, OtherwordsError, ServerFailed
+from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed
 from .budget import Budget, Reservation
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import Malformed, body_of, completion_of
@@ -136,6 +136,8 @@ class Sender:
                     reply = await self._ask(_Way(client, budget), one.request)
                 except Exception as error:
                     self._error = self._error or error
+                    if not isinstance(error, LimitReached):  # what a limit has room for is still sent
+                        self.pace.stop()
                     return
                 if reply is not None:
                     keeper.add(one.key, reply)
@@ -153,6 +155,8 @@ class Sender:
                 return ended.reply
             if ended.error is not None:
                 raise ended.error
+            if self._error is not None:
+                return None
             failures, tries = failures + 1, tries + (not ended.busy)
             self._failures += 1
             self._give_up_if_hopeless(ended, tries)
@@ -174,24 +178,35 @@ class Sender:
         return None
 
     async def _paced(self, way: _Way, request: Request, held: Reservation) -> Try:
-        """Try a request when it is its turn, and settle what it cost."""
-        ended, entered = Try(charged=False), False
+        """Try a request when it is its turn, and learn from how it ended."""
         try:
             started = await self.pace.enter()
-            entered = True
-            ended = Try(charged=True)  # should it be cancelled in flight
-            ended = await self._try(way.client, request)
+        except asyncio.CancelledError:
+            way.budget.release(held)
+            raise
+        try:
+            if self.pace.stopped:
+                way.budget.release(held)
+                return Try()
+            ended = await self._settled(way, request, held)
         finally:
-            if entered:
-                self.pace.leave()
-            way.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
+            self.pace.leave()
         if ended.reply is not None:
             self.pace.grow()
         elif ended.busy:
             self.pace.halve(started)
-            self.pace.pause(min(ended.wait, self.manner.patience))
+            self.pace.pause(ended.wait if ended.wait <= self.manner.patience else 0.0)
         if ended.rest:
             self.pace.pause(min(ended.rest, self.manner.patience))
+        return ended
+
+    async def _settled(self, way: _Way, request: Request, held: Reservation) -> Try:
+        """Try a request, and settle what it cost."""
+        ended = Try(charged=True)  # should it be cancelled in flight
+        try:
+            ended = await self._try(way.client, request)
+        finally:
+            way.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
         return ended
 
     async def _try(self, client: Any, request: Request) -> Try:

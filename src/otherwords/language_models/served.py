@@ -24,7 +24,7 @@ from .budget import Budget
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import body_of
 from .endpoint import Endpoint
-from .replies import Replies, replies_path
+from .replies import ReplyStore, replies_path
 from .sending import Asked, Manner, Sender, refuse_missing
 
 #: Requests at a time, unless the user says otherwise.
@@ -109,18 +109,18 @@ class Served:
                 left -= len(numbers[key])
                 progress.advance_part(1 - left / len(requests))
 
-    def _open(self, budget: Budget, stack: ExitStack) -> Replies | None:
+    def _open(self, budget: Budget, stack: ExitStack) -> ReplyStore | None:
         """The stored replies, if they are kept; a dry run makes no file."""
         if self._store is None or (budget.dry_run and not self._store.exists()):
             return None
-        return stack.enter_context(Replies(self._store))
+        return stack.enter_context(ReplyStore(self._store))
 
     def _sent(
         self,
         numbers: dict[bytes, list[int]],
         requests: Sequence[Request],
         budget: Budget,
-        store: Replies | None,
+        store: ReplyStore | None,
     ) -> Iterator[tuple[bytes, Completion]]:
         """Ask the server; replies come as it gives them. Those that must be alone are asked one by one, at the end."""
         asked = [Asked(key, requests[some[0]]) for key, some in numbers.items()]
@@ -130,7 +130,7 @@ class Served:
                 yield from self._in_thread(some, budget, store, alone)
 
     def _in_thread(
-        self, asked: Sequence[Asked], budget: Budget, store: Replies | None, alone: bool
+        self, asked: Sequence[Asked], budget: Budget, store: ReplyStore | None, alone: bool
     ) -> Iterator[tuple[bytes, Completion]]:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
@@ -155,7 +155,7 @@ class Served:
     def _keep(
         self,
         replies: dict[bytes, Completion],
-        store: Replies | None,
+        store: ReplyStore | None,
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None],
     ) -> None:
         """Store replies, then count them; those that were withheld are not stored."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ def hf(
         folder, _head(folder), max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False
     )
     prompter = Prompter(opened, _length(opened, max_length, max_new), chat=chat)
-    author = _Author(opened, prompter, _special(opened), max_new, tokens or _ROOM * opened.tokens)
+    author = Author(opened, prompter, special_tokens(opened), max_new, tokens or _ROOM * opened.tokens)
     # The choice of kernels depends on the batch, and with it the last bits: a tie may be broken otherwise.
     return Writer(author.compose, opened.identity, batch_invariant=False)
 
@@ -106,17 +106,19 @@ class Prompter:
         return len(self.opened.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _as_chat(self, prompt: str) -> str:
-        """The prompt as a user's message, and the beginning of an answer."""
-        message = [{"role": "user", "content": prompt}]
-        try:
-            return str(self.opened.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # templates are programs, and fail in their own ways
-            fix = "set chat=false"
-            raise BadInput(f"its chat template fails: {error}", where=self.opened.who, fix=fix) from error
+        return as_chat(self.opened, [{"role": "user", "content": prompt}], fix="set chat=false")
+
+
+def as_chat(opened: OpenModel, messages: list[dict[str, str]], *, fix: str) -> str:
+    """Messages as the model reads them, and the beginning of an answer."""
+    try:
+        return str(opened.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    except Exception as error:  # templates are programs, and fail in their own ways
+        raise BadInput(f"its chat template fails: {error}", where=opened.who, fix=fix) from error
 
 
 @dataclass(frozen=True)
-class _Special:
+class Special:
     """Tokens that a text begins with, may end with, and may not contain."""
 
     start: list[int]
@@ -125,10 +127,12 @@ class _Special:
 
 
 @dataclass
-class _Author:
+class Author:
+    """Writes texts of up to `max_new` tokens, as many at a time as a `budget` of tokens allows."""
+
     opened: OpenModel
     prompter: Prompter
-    special: _Special
+    special: Special
     max_new: int
     budget: int
 
@@ -136,13 +140,19 @@ class _Author:
         """Prompts of similar length together, within the budget; a too long one gets one draft with the reason."""
         rows = self.prompter.encode(prompts)
         drafts: list[list[Draft]] = [[Draft("", TOO_LONG)] for _ in rows]
+        for number, lines in self.write(rows, seeds, decoding):
+            drafts[number] = [self._draft(line) for line in lines]
+        return drafts
+
+    def write(
+        self, rows: Sequence[Sequence[int]], seeds: Sequence[int], decoding: Decoding
+    ) -> Iterator[tuple[int, list[Line]]]:
+        """The texts for each row of tokens that is not empty, with its number, batch by batch."""
         fitting = np.array([number for number, row in enumerate(rows) if row], dtype=np.int64)
         lengths = np.array([len(row) + self.max_new for row in rows if row], dtype=np.int64) * decoding.rows
         for batch in last_batches(lengths, self.budget, exact=False):
-            some = [(rows[number], seeds[number]) for number in fitting[batch]]
-            for number, lines in zip(fitting[batch], self._lines(some, decoding), strict=True):
-                drafts[number] = [self._draft(line) for line in lines]
-        return drafts
+            some = [(list(rows[number]), seeds[number]) for number in fitting[batch]]
+            yield from zip(fitting[batch].tolist(), self._lines(some, decoding), strict=True)
 
     def _lines(self, some: list[Any], decoding: Decoding) -> list[list[Line]]:
         """The texts of one batch; where memory runs out, of its halves."""
@@ -180,7 +190,8 @@ def _head(folder: Folder) -> str:
     return SEQ2SEQ_LM if config.get("is_encoder_decoder") else CAUSAL_LM
 
 
-def _special(opened: OpenModel) -> _Special:
+def special_tokens(opened: OpenModel) -> Special:
+    """What the configuration and the tokenizer of a model say of its special tokens."""
     config, wanted = opened.model.config, opened.model.generation_config
     ends = _first_given(wanted.eos_token_id, config.eos_token_id, opened.tokenizer.eos_token_id)
     if not ends:
@@ -189,13 +200,13 @@ def _special(opened: OpenModel) -> _Special:
     words = [one[0] for one in wanted.bad_words_ids or [] if len(one) == 1]
     banned = [token for token in {*words, *(wanted.suppress_tokens or [])} if token not in ends]
     if not config.is_encoder_decoder:
-        return _Special([], ends, banned)
+        return Special([], ends, banned)
     start = _first_given(wanted.decoder_start_token_id, getattr(config, "decoder_start_token_id", None))
     start = start or _first_given(wanted.bos_token_id, config.bos_token_id)
     if not start:
         fix = "set decoder_start_token_id in its generation_config.json"
         raise BadInput("has no decoder start token", where=opened.who, fix=fix)
-    return _Special([start[0], *_first_given(wanted.forced_bos_token_id)], ends, banned)
+    return Special([start[0], *_first_given(wanted.forced_bos_token_id)], ends, banned)
 
 
 def _first_given(*options: Any) -> list[int]:

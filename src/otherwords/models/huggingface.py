@@ -1,7 +1,9 @@
-"""Classifiers and multiple-choice models of the Hugging Face ecosystem, by hub name or local folder, with torch."""
+"""Classifiers, multiple-choice and causal models of the Hugging Face ecosystem, by name or folder, with torch."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from ..errors import BadInput
@@ -10,13 +12,22 @@ from ..inference.joining import JOIN_KEY, Join, Row
 from ..inference.lean import LeanClassifier, lean_classifier
 from ..inference.tokens import Beginning, Tokens, clean, lost_pairs, mark_lost, row_encoder
 from ..inference.torch_device import compile_layers
+from ..problem import TASKS, Task
 from ..registry import models
 from .model import Model, label_names, reply
 from .repeating import local_ways
 
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}
+#: The same for causal models, whose prompts are longer.
+PROMPTS = {"cuda": 16_384, "cpu": 64}
 FORWARDS = ("auto", "transformers", "compiled", "lean", "fused")
+#: How the names of causal architectures end.
+_CAUSAL = ("ForCausalLM", "LMHeadModel")
+_UNSIGNED = (
+    *("name", "device", "dtype", "tokens", "forward", "revision", "join"),
+    *("template", "readout", "shots", "shots_from", "seed", "task"),
+)
 #: What to give instead of an option that needs the lean pass, where a model has none.
 _WITHOUT_LEAN = {
     "forward": "give auto; the lean pass supports BERT and similar models; on a GPU it needs Triton and half precision",
@@ -27,8 +38,8 @@ _WITHOUT_LEAN = {
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
 # commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, the forward pass that was
 # asked for, and a join that was given: that of the folder is among its content. The device itself, like the batch,
-# changes last bits only, which `batch_invariant` declares.
-@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision", "join"), extra="hf")
+# changes last bits only, which `batch_invariant` declares. Of a causal model, it has the content of template and shots.
+@models("hf.v1", unsigned=_UNSIGNED, extra="hf")
 def hf(
     name: str,
     max_length: int = 256,
@@ -38,23 +49,40 @@ def hf(
     forward: str = "auto",
     revision: str = "",
     join: str = "",
+    template: str = "",
+    readout: str = "auto",
+    shots: int = -1,
+    shots_from: str = "",
+    seed: int = 0,
+    task: Any = None,
 ) -> Model:
-    """Ask a classifier or a multiple-choice model of the Hugging Face hub, or of a local folder (safetensors only).
+    """Ask a model of the Hugging Face hub, or of a local folder: a classifier, a multiple-choice or a causal model.
 
     `join` says how the fields of a problem become one text or two: `premise + hypothesis | update` is how d-NLI is
     asked, `obs1 | option + obs2` how a-NLI, with `option` for each hypothesis in turn. By itself a model is asked as it
     was trained (`otherwords train`), or as suits the task. Texts of more than `max_length` tokens are cut, or of more
     than the model has positions for. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype` is auto
     (bfloat16 on GPUs that have it), float32, bfloat16, float16 or float8. A batch holds up to `tokens` tokens (0: as
-    suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
+    suits the device). `revision` is a branch, tag or commit on the hub. Weights are safetensors only, and code that
+    comes with a model is never run.
 
     `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first), or a
     `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads; `fused`
     is the same with GELU inside the matrix products, in its tanh form, which is the fastest. By itself it is fused on a
     GPU in half precision and lean on a CPU, where there is such a pass. `dtype=float8` multiplies numbers of 8 bits in
     the fused pass, on GPUs that can: a third more pairs a second, and more other labels (docs/models.md has figures).
+
+    A causal model is asked by a `template`, with so many `shots` drawn by `seed` from `shots_from`, and its answers are
+    read by a `readout`, as those of any language model. Its prompts are never cut: one that is too long is refused.
     """
     folder = find(name, revision)
+    classifying = {"max_length": max_length, "forward": forward, "join": join}
+    prompting = {"template": template, "readout": readout, "shots": shots, "shots_from": shots_from, "seed": seed}
+    if is_causal(folder):
+        _refuse_given(folder, classifying, "a causal model")
+        place = {"device": device, "dtype": dtype, "tokens": tokens}
+        return _causal(folder, task or TASKS["nli"], place, prompting)
+    _refuse_given(folder, prompting, "a classifier")
     way, choice = _join(folder, join), is_choice(folder)
     auto = MULTIPLE_CHOICE if choice else CLASSIFIER
     opened = open_model(folder, auto, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
@@ -81,6 +109,33 @@ def hf(
 def is_choice(folder: Folder) -> bool:
     """Whether a folder has a model that scores the options of a choice."""
     return any(str(name).endswith("ForMultipleChoice") for name in folder.read_config().get("architectures") or ())
+
+
+def is_causal(folder: Folder) -> bool:
+    """Whether a folder has a causal language model, and no head for labels."""
+    config = folder.read_config()
+    heads = [str(name) for name in config.get("architectures") or ()]
+    return not config.get("is_encoder_decoder") and bool(heads) and all(head.endswith(_CAUSAL) for head in heads)
+
+
+def _causal(folder: Folder, task: Task, place: dict[str, Any], prompting: dict[str, Any]) -> Model:
+    """A causal model as a classifier: what it is asked and how it is read is as for any language model."""
+    from ..language_models.causal_hf import open_causal
+    from .prompting import prompted
+
+    causal = open_causal(folder, **place)
+    size = PROMPTS.get(causal.opened.device.type, PROMPTS["cpu"])
+    model = prompted(causal, task, **prompting, where=folder.who, batch_size=size)
+    return replace(model, batch_invariant=False, uses_all_cores=True, ways=("shuffled",))
+
+
+def _refuse_given(folder: Folder, options: dict[str, Any], kind: str) -> None:
+    """Raise where options were given that a model of this kind does not have."""
+    defaults = signature(hf).parameters
+    if given := [name for name, value in options.items() if value != defaults[name].default]:
+        head = next(iter(folder.read_config().get("architectures") or ["its architecture"]))
+        message = f"{head} is {kind}, which has no option {given[0]}"
+        raise BadInput(message, where=folder.who, field=given[0], fix="leave the option out")
 
 
 def _join(folder: Folder, given: str) -> str:

@@ -210,10 +210,10 @@ class Answerer:
     def _mass(self, raw: Any, count: int) -> Floats | None:
         if raw is None:
             return None
-        mass = np.asarray(raw, np.float64)
-        if mass.shape != (count,) or (mass < 0).any() or (mass > 1 + TOLERANCE).any():
+        mass = np.asarray(raw)
+        if mass.dtype.kind != "f" or mass.shape != (count,) or (mass < 0).any() or (mass > 1 + TOLERANCE).any():
             raise WrongAnswer(f"{self.name} returned {shorten(raw)} as mass; use a number from 0 to 1 for each problem")
-        return np.minimum(mass, 1.0)
+        return np.minimum(mass.astype(np.float64), 1.0)
 
     def _checked(self, raw: Any, batch: Batch) -> Predictions:
         if raw is None:

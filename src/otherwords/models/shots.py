@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from ..problem import Task, label_key, normalize_spaces
 from ..storage.files import digest, seed_for
 from .templates import ShotPlan, Template
 
+#: Candidates that are kept beside those that are shown, to take their places.
+SPARE = 100
 #: From this share of common words on, two texts are taken for the same in other words (Jaccard).
 ALIKE = 0.5
 
@@ -47,12 +50,23 @@ class Shots:
         return [self.pools[pool][taken[pool][place]] for pool, place in self.slots]
 
     def _usable(self, number: int, texts: Mapping[str, str]) -> list[int]:
-        """The candidates of a pool for its places: the first ones, but for those that resemble the problem."""
-        asked = self._of(texts)
-        wanted = sum(pool == number for pool, _ in self.slots)
-        words = self._words[number]
-        spare = (place for place in range(wanted, len(words)) if not _alike(asked, words[place]))
-        chosen = [next(spare, -1) if _alike(asked, words[place]) else place for place in range(wanted)]
+        """The candidates of a pool for its places: the first ones, but for those that resemble the problem.
+
+        In data that are all alike, those come last that have the words of its premise, and no text of it.
+        """
+        asked, words = self._of(texts), self._words[number]
+        chosen = [*range(sum(pool == number for pool, _ in self.slots))]
+        alike = [place for place in chosen if _alike(asked, words[place])]
+        if not alike:
+            return chosen
+        rest = range(len(chosen), len(words))
+        far = (place for place in rest if not _alike(asked, words[place]))
+        near = (
+            place for place in (*rest, *alike) if _alike(asked, words[place]) and not asked.whole & words[place].whole
+        )
+        others = chain(far, near)
+        for place in alike:
+            chosen[place] = next(others, -1)
         if -1 in chosen:
             fix = "draw them from other data than those that are asked, or fewer"
             raise BadInput("too few shots are left that do not resemble the problem", field="shots", fix=fix)
@@ -153,4 +167,4 @@ def _pools(
             found = f"has {len(some)} solved problems{f' with the label {label}' if label else ''}"
             raise BadInput(f"{found}, and {size} shots are wanted", where=name, field="shots_from", fix="draw fewer")
         if size:
-            yield tuple(some), size
+            yield tuple(some[: size + SPARE]), size

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ..answers.roles import CONTRAST, CONTROL, is_contrast, is_control, split_roles
-from ..answers.table import Location
+from ..answers.table import COUNT, Location
 from ..metrics import contrast as controls
 from ..metrics.contrast import NAMES
-from ..problem import Score
+from ..problem import UNREADABLE, Score
 from ..storage.specs import short_names
 
 #: Entries of the manifest that have a section of their own, and are not repeated in the footer.
@@ -36,6 +36,22 @@ class Accepted(NamedTuple):
     check: str
     judged: int
     accepted: int
+
+
+class Unread(NamedTuple):
+    """Answers of a model that could not be read, of so many."""
+
+    model: str
+    unread: int
+    answers: int
+
+
+def unread(given: pl.DataFrame) -> list[Unread]:
+    """The models with answers that could not be read, from how often each gives each `pred`."""
+    counts = given.group_by("model").agg(
+        pl.col(COUNT).filter(pl.col("pred") == UNREADABLE).sum().alias("unread"), pl.col(COUNT).sum().alias("answers")
+    )
+    return [Unread(*row) for row in counts.filter(pl.col("unread") > 0).sort("model").rows()]
 
 
 def given_up(manifest: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[GivenUp]:

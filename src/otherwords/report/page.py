@@ -127,6 +127,7 @@ def render_parts(
         no_pairs=explain_no_pairs(scores),
         bars=bars_in_order,
         described=plot.describe(bars_in_order),
+        unread=accounts.unread(about.given),
         listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
         funnel=funnel(*buckets),

@@ -1,0 +1,164 @@
+"""Requests as servers get them, and what their replies become."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.language_models.completion import FILTER, LENGTH, STOP, Capabilities, Message, Request, Usage
+from otherwords.language_models.dialects import Malformed, body_of, completion_of
+from otherwords.language_models.endpoint import Endpoint
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "requests"
+CHAT = (Message("system", "Answer with one word."), Message("user", "Zoë sleeps. Does she?"))
+OPENAI = Endpoint("gpt-4o", "https://api.openai.com/v1")
+VLLM = Endpoint("org/small", "http://127.0.0.1:8000/v1/", extra={"top_k": 1})
+LLAMA = Endpoint("small", "http://127.0.0.1:8080/v1")
+CLAUDE = Endpoint("claude", dialect="anthropic")
+SAMPLED = Request(messages=CHAT, max_tokens=8, temperature=0.7, top_p=0.9, seed=3, n=2, stop=("\n",))
+#: The fields are those of OpenAI's chats and completions, of llama.cpp's and vLLM's additions, of Anthropic's messages.
+BODIES = {
+    "openai-chat": (OPENAI, Request(messages=CHAT, max_tokens=1, logprobs=20), Capabilities()),
+    "openai-chat-sampled": (LLAMA, SAMPLED, Capabilities()),
+    "openai-completions": (VLLM, Request(text="Zoë sleeps:", max_tokens=1, logprobs=5), Capabilities()),
+    "openai-completions-scored": (VLLM, Request(text="Zoë sleeps:", scored=" yes"), Capabilities()),
+    "llama-cpp-choices-cold": (
+        LLAMA,
+        Request(messages=CHAT, choices=("yes", 'n"o'), way="cold"),
+        Capabilities(constrained="grammar", cold="cache_prompt"),
+    ),
+    "vllm-choices": (
+        VLLM,
+        Request(messages=CHAT, choices=("yes", "no")),
+        Capabilities(constrained="structured_outputs"),
+    ),
+    "schema-choices": (
+        OPENAI,
+        Request(messages=CHAT, choices=("yes", "no"), temperature=None),
+        Capabilities(constrained="response_format"),
+    ),
+    "anthropic-messages": (CLAUDE, Request(messages=CHAT, max_tokens=4, stop=("\n",)), Capabilities()),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_are_as_the_dialect_has_them(name: str) -> None:
+    path, body = body_of(*BODIES[name])
+    golden = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    assert {"path": path, "body": body} == golden
+
+
+def test_every_golden_body_is_compared() -> None:
+    assert {one.stem for one in GOLDEN.glob("*.json")} == set(BODIES)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "request_", "can", "named"),
+    [
+        (CLAUDE, Request(messages=CHAT, logprobs=5), Capabilities(), "knows no logprobs"),
+        (CLAUDE, Request(text="Zoë sleeps:"), Capabilities(), "knows no text"),
+        (OPENAI, Request(messages=CHAT, scored=" yes"), Capabilities(), "no log-probability of a given text"),
+        (OPENAI, Request(messages=CHAT, choices=("a", "b")), Capabilities(), "hold its answers to choices"),
+        (OPENAI, Request(messages=CHAT, way="cold"), Capabilities(), "forget beginnings"),
+    ],
+)
+def test_what_a_server_cannot_do_is_refused_before_it_is_asked(endpoint, request_, can, named: str) -> None:
+    with pytest.raises(BadInput, match=named):
+        body_of(endpoint, request_, can)
+
+
+def chat(content: str, finish: str = "stop", **more: object) -> dict[str, object]:
+    return {"choices": [{"index": 0, "finish_reason": finish, "message": {"role": "a", "content": content}, **more}]}
+
+
+def test_a_chat_reply_has_text_end_tokens_and_usage() -> None:
+    tops = [
+        {"token": "yes", "logprob": -0.5},
+        {"token": "\ufffd", "logprob": -1.0},
+        {"token": "\ufffd", "logprob": -1.0},
+    ]
+    body = chat("yes", logprobs={"content": [{"token": "yes", "logprob": -0.5, "top_logprobs": tops}]})
+    body["usage"] = {
+        "prompt_tokens": 9,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
+    reply = completion_of(OPENAI, Request(messages=CHAT, logprobs=3), body)
+    assert (reply.text, reply.finish, reply.usage) == ("yes", STOP, Usage(9, 4, 5, 3))
+    assert reply.top[0]["yes"] == -0.5
+    assert math.isclose(reply.top[0]["\ufffd"], math.log(2) - 1.0)  # summed: they are one text
+
+
+def test_a_plain_reply_has_its_own_layout_and_llama_cpp_that_of_chats() -> None:
+    tops = {"yes": -0.5, " no": -1.5}
+    own = {"text": "yes", "finish_reason": "length", "logprobs": {"tokens": ["yes"], "top_logprobs": [tops]}}
+    listed = [{"token": token, "logprob": log} for token, log in tops.items()]
+    other = {**own, "logprobs": {"content": [{"token": "yes", "logprob": -0.5, "top_logprobs": listed}]}}
+    first, second = (completion_of(VLLM, Request(text="x", logprobs=2), {"choices": [one]}) for one in (own, other))
+    assert first == second
+    assert (first.finish, dict(first.top[0])) == (LENGTH, tops)
+
+
+@pytest.mark.parametrize(
+    ("content", "finish", "text"),
+    [
+        ("<think>Is it?\nYes.</think>\n\nyes", "stop", "yes"),
+        ("<think>Is it?", "length", ""),
+        ("yes <think>", "stop", "yes <think>"),
+        (None, "content_filter", ""),
+    ],
+)
+def test_only_the_final_answer_is_the_text(content, finish: str, text: str) -> None:
+    assert completion_of(OPENAI, Request(messages=CHAT), chat(content, finish)).text == text
+
+
+def test_the_first_place_of_a_model_that_thinks_is_that_of_its_answer() -> None:
+    tokens = ["<think>", "hm", "</think>", "\n", "yes", "."]
+    places = [{"token": one, "logprob": -1, "top_logprobs": [{"token": one, "logprob": -1}]} for one in tokens]
+    reply = completion_of(
+        LLAMA, Request(messages=CHAT, logprobs=1), chat("".join(tokens), logprobs={"content": places})
+    )
+    assert [list(one) for one in reply.top] == [["yes"], ["."]]
+
+
+def test_several_texts_come_in_their_order_and_a_schema_is_unwrapped() -> None:
+    choices = [{"index": one, "message": {"role": "a", "content": f'{{"answer": "{one}"}}'}} for one in (1, 0)]
+    reply = completion_of(OPENAI, Request(messages=CHAT, choices=("0", "1"), n=2), {"choices": choices})
+    assert (reply.text, reply.more) == ("0", ("1",))
+
+
+def test_a_text_is_scored_by_its_own_tokens() -> None:
+    logprobs = {"tokens": ["Zoë", " slee", "ps:", " y", "es", "."], "token_logprobs": [None, -1, -2, -3, -4, -5]}
+    request = Request(text="Zoë sleeps:", scored=" yes")
+    reply = completion_of(VLLM, request, {"choices": [{"text": "", "logprobs": logprobs}]})
+    assert reply.score == -7
+    cut = {"tokens": ["Zoë"], "token_logprobs": [None]}
+    with pytest.raises(Malformed, match="the whole text"):
+        completion_of(VLLM, request, {"choices": [{"text": "", "logprobs": cut}]})
+
+
+def test_a_message_of_anthropic_has_all_its_texts_and_counts_cached_tokens() -> None:
+    body = {
+        "content": [
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "text", "text": "y"},
+            {"type": "text", "text": "es"},
+        ],
+        "stop_reason": "refusal",
+        "usage": {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 2},
+    }
+    reply = completion_of(CLAUDE, Request(messages=CHAT), body)
+    assert (reply.text, reply.finish, reply.usage) == ("yes", FILTER, Usage(7, 4, 2))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [None, [], {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {}}]}, {"choices": [{"text": 3}]}, "x"],
+)
+def test_what_is_no_reply_is_malformed(body) -> None:
+    for request in (Request(messages=CHAT), Request(text="x", scored="y")):
+        with pytest.raises(Malformed):
+            completion_of(OPENAI, request, body)

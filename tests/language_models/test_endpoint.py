@@ -1,0 +1,102 @@
+"""Addresses and keys: what is refused, what is warned of, and that a key is in no message."""
+
+import warnings
+
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.language_models.endpoint import HIDDEN, Endpoint
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MY_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("", "https://api.openai.com/v1"),
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("https://Gateway.example/openai/v1/chat/completions", "https://gateway.example/openai/v1"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_an_address_has_one_spelling(given: str, used: str) -> None:
+    assert Endpoint("m", given).url == used
+    assert Endpoint("m", given).identity == f"m@{used.partition('://')[2]}"
+
+
+def test_the_variable_of_the_vendor_is_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    assert Endpoint("m").url == "http://127.0.0.1:9/v1"
+    assert Endpoint("m", "http://127.0.0.1:8/v1").url == "http://127.0.0.1:8/v1"
+    assert Endpoint("m", dialect="anthropic").url == "https://api.anthropic.com/v1"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://me:{KEY}@host/v1",
+        f"https://{KEY}@host/v1",
+        f"https://host/v1?api-key={KEY}",
+        f"https://host/v1#{KEY}",
+        f"ftp://host/{KEY}",
+        f"{KEY}",
+        f"http://[{KEY}/v1",
+        f"http://host:{KEY}/v1",
+    ],
+)
+def test_an_address_with_a_secret_and_one_that_is_none_are_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        Endpoint("m", url)
+    assert KEY not in str(caught.value)
+
+
+def test_the_key_is_read_when_it_is_needed_and_scrubbed_from_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint = Endpoint("m", key_env="MY_KEY")
+    assert endpoint.headers() == {}
+    monkeypatch.setenv("MY_KEY", KEY)
+    assert endpoint.headers() == {"authorization": f"Bearer {KEY}"}
+    assert endpoint.scrub(f"wrong key {KEY}!") == f"wrong key {HIDDEN}!"
+    assert KEY not in repr(endpoint) + endpoint.identity
+    claude = Endpoint("m", dialect="anthropic", key_env="MY_KEY").headers()
+    assert claude == {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
+
+
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f"{KEY}\nx: y")
+    with pytest.raises(BadInput, match=r"\$MY_KEY") as caught:
+        Endpoint("m", key_env="MY_KEY").headers()
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [
+        ("http://models.example/v1", True),
+        ("http://10.0.0.3:8000/v1", True),
+        ("https://models.example/v1", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://localhost:8000/v1", False),
+        ("http://[::1]/v1", False),
+    ],
+)
+def test_an_address_on_another_machine_that_is_not_encrypted_is_warned_of(url: str, warned: bool) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        Endpoint("m", url).warn_unencrypted()
+    assert ["not encrypted" in str(one.message) for one in found] == [True] * warned
+
+
+def test_more_fields_are_part_of_the_identity() -> None:
+    one, two = Endpoint("m", extra={"top_k": 1}), Endpoint("m", extra={"top_k": 2})
+    assert len({Endpoint("m").identity, one.identity, two.identity}) == 3
+
+
+def test_a_dialect_that_nobody_speaks_is_refused() -> None:
+    with pytest.raises(BadInput, match="openai, anthropic"):
+        Endpoint("m", dialect="latin")

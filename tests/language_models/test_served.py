@@ -1,0 +1,395 @@
+"""A language model on a server: every request answered once, whatever happens on the way; nothing sent in vain."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, refusal
+
+from otherwords.errors import BadInput, LimitReached, OtherwordsError, ServerFailed
+from otherwords.language_models import pacing, sending
+from otherwords.language_models.budget import Budget, Price, Prices, spending
+from otherwords.language_models.completion import FILTER, Capabilities, Completion, Message, Request
+from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.sending import Manner
+from otherwords.language_models.served import Counted, Served
+
+MANNER = Manner()
+KEY = "sk-very-secret-0123456789"
+
+
+def asked(number: int, **more: Any) -> Request:
+    return Request(messages=(Message("user", f"question {number}"),), max_tokens=1, logprobs=5, **more)
+
+
+def served(server: ChatServer, *, concurrency: int = 16, manner: Manner = MANNER, **more: Any) -> Served:
+    can = Capabilities(logprobs=20, cold="cache_prompt")
+    return Served(Endpoint("tiny", server.url, **more), can, concurrency=concurrency, manner=manner)
+
+
+def replies(model: Served, requests: list[Request]) -> list[Completion]:
+    found = dict(model.complete(requests))
+    assert len(found) == len(requests)
+    return [found[number] for number in range(len(requests))]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short waits, and no key from outside."""
+    monkeypatch.setattr(pacing, "BACKOFF", 0.02)
+    monkeypatch.setattr(pacing, "LONGEST", 0.1)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "answers.sqlite"
+
+
+def test_faults_lose_nothing_and_nothing_is_answered_twice(store: Path) -> None:
+    requests = [asked(number) for number in range(250)]
+    with ChatServer() as server:
+        right = replies(served(server), requests)
+    with ChatServer(faults=0.3, slow=0.6) as server:
+        model = served(server, manner=Manner(timeout=0.3))
+        model.keep_replies(store, 0.0)
+        budget = Budget()
+        with spending(budget):
+            assert replies(model, requests) == right
+        assert {*server.faulty} == {"", *["429", "500", "cut", "slow", "malformed"], "wrong model"}
+        assert set(server.finished.values()) == {1}
+        assert len(server.finished) == len(requests)
+        spent = budget.spent(model.identity)
+        assert spent.requests == server.requests == spent.retries + len(requests)
+        again = served(server)
+        again.keep_replies(store, 0.0)
+        before = server.requests
+        assert replies(again, requests) == right
+        assert server.requests == before
+
+
+def test_equal_requests_are_asked_once_and_repeats_each(store: Path) -> None:
+    with ChatServer() as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        replies(model, [asked(1), asked(2), asked(1), asked(1)])
+        assert server.requests == 2
+        again = [asked(1, way=way, repeat=number) for way in ("", "cold", "alone") for number in (1, 2)]
+        replies(model, again)
+        replies(model, again)
+        assert server.requests == 2 + 6
+        assert sum("cache_prompt" in one for one in server.bodies) == 2
+
+
+def test_what_must_be_alone_is_alone() -> None:
+    with ChatServer(latency=0.01) as server:
+        replies(served(server), [asked(number, way="alone") for number in range(8)])
+        assert server.most_in_flight == 1
+        replies(served(server), [asked(number) for number in range(60)])
+        assert server.most_in_flight > 4
+
+
+def test_fresh_models_use_no_older_replies(store: Path) -> None:
+    with ChatServer() as server:
+        for not_before in (0.0, time.time() + 100, 0.0):
+            model = served(server)
+            model.keep_replies(store, not_before)
+            replies(model, [asked(1)])
+        assert server.requests == 2
+
+
+def test_it_works_where_an_event_loop_runs_already() -> None:
+    async def cell() -> list[Completion]:
+        return replies(model, [asked(1), asked(2)])
+
+    with ChatServer() as server:
+        model = served(server)
+        assert len(asyncio.run(cell())) == 2
+
+
+def test_a_busy_server_is_asked_less_and_then_more() -> None:
+    calm = [False]
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        too_many = server.in_flight > 4 and not calm[0]
+        return refusal(429, "Rate limit reached", headers={"retry-after": "0.01"}) if too_many else None
+
+    with ChatServer(latency=0.005, answer=answer) as server:
+        model = served(server, concurrency=32)
+        replies(model, [asked(number) for number in range(200)])
+        slow = model._sender.pace.limit
+        assert slow < 8
+        calm[0] = True
+        replies(model, [asked(number) for number in range(200, 600)])
+        assert model._sender.pace.limit > slow + 5
+
+
+def test_nothing_is_sent_before_a_server_wants_it() -> None:
+    times: list[float] = []
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        times.append(time.monotonic())
+        return refusal(429, "Rate limit reached", headers={"Retry-After": "0.3"}) if len(times) == 3 else None
+
+    with ChatServer(answer=answer) as server:
+        replies(served(server, concurrency=2), [asked(number) for number in range(12)])
+    waits = [later - one for one, later in pairwise(times)]
+    assert max(waits) >= 0.28  # one may have been under way
+
+
+def test_limits_in_headers_are_obeyed() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        left = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "250ms"}
+        status, _, content = 200, {}, json.dumps(server._reply(path, body, "x", "tiny")).encode()
+        return status, left, content
+
+    with ChatServer(answer=answer) as server:
+        begin = time.monotonic()
+        replies(served(server, concurrency=1), [asked(number) for number in range(4)])
+        assert time.monotonic() - begin > 0.7
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "named"),
+    [
+        (401, "Incorrect API key provided: sk-x.", "OPENAI_API_KEY"),
+        (403, "Forbidden", "OPENAI_API_KEY"),
+        (404, "The model `tiny` does not exist or you do not have access to it.", "does not know this model"),
+        (404, 'model "tiny" not found, try pulling it first', "does not know this model"),  # Ollama
+        (404, "The model `tiny` does not exist.", "does not know this model"),  # vLLM
+        (400, "model not found", "does not know this model"),
+        (404, "File Not Found", "has no such service"),  # llama.cpp at another path
+        (400, "This model's maximum context length is 128 tokens. However, you requested 900 tokens", "too long"),
+        (400, "the request exceeds the available context size, try increasing it", "too long"),  # llama.cpp
+        (400, "prompt is too long: 210000 tokens > 200000 maximum", "too long"),  # Anthropic
+        (400, "logprobs are not supported with reasoning models", "another readout"),
+        (400, "Unsupported value: 'temperature'", "temperature"),
+        (422, "Unprocessable", "refused the request"),
+        (429, "You exceeded your current quota, please check your plan (insufficient_quota)", "no more answers"),
+        (302, "", "redirects to"),
+    ],
+)
+def test_a_final_refusal_is_said_once_and_clearly(status: int, message: str, named: str) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        return refusal(status, message, headers={"location": "https://elsewhere.example/v1"} if status == 302 else {})
+
+    with ChatServer(answer=answer) as server:
+        with pytest.raises(OtherwordsError, match=named):
+            replies(served(server), [asked(number) for number in range(50)])
+        assert server.requests == 1  # the first is sent by itself
+
+
+def test_a_refusal_in_the_midst_keeps_what_was_answered(store: Path) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        too_long = body["messages"][-1]["content"] == "question 60"
+        return refusal(400, "maximum context length exceeded") if too_long else None
+
+    requests = [asked(number) for number in range(100)]
+    with ChatServer(answer=answer) as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        with pytest.raises(BadInput, match=r"too long for the model .*; it ends in 'question 60'"):
+            replies(model, requests)
+        server.answer = None
+        replies(model, requests)
+        assert set(server.finished.values()) == {1}
+
+
+def test_no_server_is_said_after_few_tries() -> None:
+    model = Served(Endpoint("tiny", "http://127.0.0.1:9/v1"))
+    with pytest.raises(ServerFailed, match=r"127\.0\.0\.1:9/v1 cannot be reached .*start the server"):
+        replies(model, [asked(number) for number in range(50)])
+
+
+def test_no_log_probabilities_are_said_at_the_first_request() -> None:
+    with ChatServer(logprobs=False) as server:
+        with pytest.raises(BadInput, match=r"gives no log-probabilities; use another readout"):
+            replies(served(server), [asked(number) for number in range(50)])
+        assert server.requests == 1
+
+
+@pytest.mark.parametrize("echoed", [f"Incorrect API key provided: {KEY}.", "no"])
+def test_a_key_is_in_no_message(echoed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer(answer=lambda path, body: refusal(401, echoed)) as server:
+        with pytest.raises(BadInput) as caught:
+            replies(served(server), [asked(1)])
+        assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    error: BaseException | None = caught.value
+    while error:
+        assert KEY not in str(error)
+        error = error.__cause__ or error.__context__
+
+
+def test_a_key_does_not_go_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer() as other:
+        moved = {"location": f"{other.url}/chat/completions"}
+        moving = ChatServer(answer=lambda path, body: refusal(307, "", headers=moved))
+        with moving as server, pytest.raises(BadInput, match="redirects to"):
+            replies(served(server), [asked(1)])
+        assert other.headers == []
+
+
+def test_what_a_filter_withheld_is_kept_as_such_and_not_stored(store: Path) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        number = int(body["messages"][-1]["content"].split()[-1])
+        if number % 3 == 1:  # as Azure does it
+            return refusal(400, "The response was filtered", code="content_filter")
+        if number % 3 == 2:
+            reply = server._reply(path, body, "x", "tiny")
+            reply["choices"][0] |= {"finish_reason": "content_filter", "message": {"role": "a", "content": ""}}
+            return 200, {}, json.dumps(reply).encode()
+        return None
+
+    with ChatServer(answer=answer) as server:
+        for count in (9, 6):
+            model = served(server)
+            model.keep_replies(store, 0.0)
+            before = server.requests
+            found = replies(model, [asked(number) for number in range(9)])
+            assert [one.finish == FILTER for one in found] == [bool(number % 3) for number in range(9)]
+            assert server.requests - before == count
+
+
+def test_a_dead_server_is_given_up_and_what_it_said_is_kept(store: Path) -> None:
+    dead = [False]
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        dead[0] = dead[0] or server.requests > 100
+        return refusal(500, "dead") if dead[0] else None
+
+    requests = [asked(number) for number in range(300)]
+    with ChatServer(answer=answer) as server:
+        model = served(server, manner=Manner(patience=0.3))
+        model.keep_replies(store, 0.0)
+        with pytest.raises(ServerFailed, match=r"replied with 500; .* in a row failed.*; \d+ of 300 requests were"):
+            replies(model, requests)
+        assert server.requests < 100 + 16 * sending.TRIES
+        server.answer = None
+        replies(model, requests)
+        assert set(server.finished.values()) == {1}
+
+
+def test_a_server_that_wants_a_long_rest_is_left_alone() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        return refusal(429, "come tomorrow", headers={"retry-after": "86400"}) if server.requests > 20 else None
+
+    begin = time.monotonic()
+    with ChatServer(answer=answer) as server, pytest.raises(ServerFailed, match="no request for 86,400 seconds"):
+        replies(served(server), [asked(number) for number in range(100)])
+    assert time.monotonic() - begin < 5
+
+
+def test_one_request_that_always_fails_does_not_hold_up_the_others(store: Path, monkeypatch) -> None:
+    monkeypatch.setattr(pacing, "LONGEST", 0.03)
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        return refusal(500, "poison") if body["messages"][-1]["content"] == "question 30" else None
+
+    with ChatServer(answer=answer) as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        with pytest.raises(ServerFailed, match=f"replied with 500, {sending.TRIES} times for one request; 59 of 60"):
+            replies(model, [asked(number) for number in range(60)])
+
+
+@pytest.mark.parametrize("name", ["tiny-2024-08-06", "/models/tiny.gguf", "org/tiny", "something.else"])
+def test_a_server_may_go_by_another_name(name: str) -> None:
+    with ChatServer(model=name) as server:
+        replies(served(server), [asked(number) for number in range(5)])
+
+
+def test_the_name_of_replies_can_be_required(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ChatServer(model="tiny-2") as server:
+        replies(served(server, manner=Manner(served_as="tiny-2")), [asked(1)])
+        with pytest.raises(ServerFailed, match="replied as 'tiny-2'"):
+            replies(served(server, manner=Manner(served_as="tiny-1")), [asked(1)])
+
+
+def prices() -> Prices:
+    return Prices({"tiny": Price(100.0, 100.0, 100.0)}, "EUR")
+
+
+@pytest.mark.parametrize("limits", [{"max_requests": 70}, {"max_cost": 0.05}])
+def test_a_limit_stops_for_good_and_what_was_paid_for_is_not_asked_again(limits: dict[str, Any], store: Path) -> None:
+    requests = [asked(number) for number in range(300)]
+    with ChatServer(latency=0.002, faults=0.1, slow=0.5) as server:
+        for _ in range(200):
+            model = served(server, concurrency=32, manner=Manner(timeout=0.2))
+            model.keep_replies(store, 0.0)
+            budget, before = Budget(**limits, prices=prices()), server.requests
+            try:
+                with spending(budget):
+                    replies(model, requests)
+            except LimitReached:
+                pass
+            else:
+                break
+            finally:
+                assert server.requests - before <= limits.get("max_requests", 10**9)
+                assert budget.cost <= limits.get("max_cost", 10**9)
+                assert budget.spent(model.identity).requests == server.requests - before
+        assert set(server.finished.values()) == {1}
+        assert len(server.finished) == 300
+
+
+def test_a_dry_run_counts_what_is_not_stored_and_sends_nothing(store: Path, tmp_path: Path) -> None:
+    with ChatServer() as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        budget = Budget(prices=prices(), dry_run=True)
+        with spending(budget), pytest.raises(Counted):
+            replies(model, [asked(number) for number in range(10)])
+        assert server.requests == 0
+        assert list(tmp_path.iterdir()) == []
+        replies(model, [asked(number) for number in range(4)])
+        with spending(budget), pytest.raises(Counted):
+            replies(model, [asked(number) for number in range(10)])
+        planned = budget.planned[model.identity]
+        assert planned.requests == 10 + 6
+        assert planned.cost
+
+
+def test_whoever_stops_reading_stops_the_sending(store: Path) -> None:
+    with ChatServer(latency=0.02) as server:
+        model = served(server, concurrency=4)
+        model.keep_replies(store, 0.0)
+        for _, _ in model.complete([asked(number) for number in range(500)]):
+            break
+        time.sleep(0.1)
+        sent = server.requests
+        time.sleep(0.1)
+        assert server.requests == sent < 40
+
+
+def test_anthropic_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with ChatServer(key=KEY) as server:
+        model = served(server, dialect="anthropic")
+        found = replies(model, [Request(messages=(Message("user", "hm"),), temperature=None)])
+        assert found[0].text in ("entailment", "neutral", "contradiction")
+        assert found[0].usage.completion == 1
+
+
+def test_replies_come_as_they_are_stored(store: Path) -> None:
+    """Whatever was given out is in the file already."""
+    import sqlite3
+
+    from otherwords.language_models.replies import replies_path
+
+    with ChatServer(faults=0.2, slow=0.01) as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        seen: Counter[int] = Counter()
+        for number, _ in model.complete([asked(number) for number in range(60)]):
+            seen[number] += 1
+            database = sqlite3.connect(replies_path(store))
+            assert database.execute("select count(*) from replies").fetchone()[0] >= len(seen)
+            database.close()
+        assert len(seen) == 60
