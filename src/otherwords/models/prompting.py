@@ -54,7 +54,7 @@ def prompted(
     form = "chat" if chat else "plain"
     drawn = f"+{len(solved.slots)}@{solved.identity}" if solved.slots else ""
     return Model(
-        Prompter(read, chosen, chat, solved),
+        Questioner(read, chosen, chat, solved),
         labels=tuple(task.labels),
         identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
         batch_invariant=False,
@@ -75,7 +75,7 @@ def _is_chat(template: Template, chat: bool, plain: bool, where: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Prompter:
+class Questioner:
     """Answers batches of problems by asking a language model."""
 
     readout: Readout

@@ -33,7 +33,7 @@ _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
 _THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
 _MARKS = " \t\r\n*_`#>\"'“”‘’«»()[]{}"
 _PREFIX = re.compile(r"(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|label)\s*(?:is\b\s*:?|:|=)", re.I)
-_ENDS = ".,;:!?)]}"
+_ENDS = ".,;:!?()]}"
 
 
 class Read(NamedTuple):
@@ -287,7 +287,7 @@ def find_label(text: str, words: Mapping[str, str]) -> str | None:
     if len({label for _, _, label in named}) != 1 or named[0][0] != 0:
         return None
     _, end, label = named[0]
-    rest = plain[end:].lstrip(" *_`\"'”’»")
+    rest = plain[end:].lstrip(" \t*_`#\"'“”‘’«»")
     return label if not rest or rest[0] in _ENDS or rest[0] in "\r\n" else None
 
 
