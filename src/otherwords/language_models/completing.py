@@ -14,7 +14,7 @@ _SEEDS = 2**31
 
 
 @dataclass(frozen=True)
-class Author:
+class CompletionWriter:
     """Writes with a language model: a prompt is the user's message of a chat, or a text to be continued.
 
     A text has up to `max_new` tokens. With `several`, the model writes more than one text for a request; without, it is

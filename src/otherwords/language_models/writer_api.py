@@ -6,7 +6,7 @@ from typing import Any
 
 from ..registry import writers
 from ..storage.files import answer_cache_path
-from .completing import SERVED, Author, choose_form, refuse_short
+from .completing import SERVED, CompletionWriter, choose_form, refuse_short
 from .completion import Capabilities
 from .endpoint import endpoint_of
 from .probe import find_capabilities
@@ -51,5 +51,5 @@ def api(
         can, several = found.capabilities, found.several and found.software != "llamacpp"
     served = Served(endpoint, can, concurrency=concurrency, manner=manner)
     served.keep_replies(answer_cache_path(), 0.0)
-    author = Author(served, max_new, choose_form(chat, served, where), several)
+    author = CompletionWriter(served, max_new, choose_form(chat, served, where), several)
     return Writer(author.compose, served.identity, batch_invariant=False, ways=SERVED)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..registry import writers
-from .completing import LOCAL, Author, choose_form, refuse_short
+from .completing import LOCAL, CompletionWriter, choose_form, refuse_short
 from .gguf_file import GgufFile
 from .writer import TOO_LONG, Decoding, Draft, Writer
 
@@ -31,11 +31,13 @@ def gguf(
     where = f"gguf:{path}"
     refuse_short(max_new, where)
     model = GgufFile(path, context=context, threads=threads, cache_prompt=cache_prompt)
-    author = Author(model, max_new, choose_form(chat, model, where))
+    author = CompletionWriter(model, max_new, choose_form(chat, model, where))
     return Writer(partial(_compose, author), model.identity, batch_invariant=not cache_prompt, ways=LOCAL)
 
 
-def _compose(author: Author, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
+def _compose(
+    author: CompletionWriter, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding
+) -> list[list[Draft]]:
     """Prompt by prompt: one that is too long gets one draft with the reason."""
     drafts: list[list[Draft]] = []
     for prompt, seed in zip(prompts, seeds, strict=True):
