@@ -135,6 +135,14 @@ def tiny_language_model(folder: Path) -> str:
     return f"gguf:{tiny_gguf.save(folder / 'tiny.gguf')}(threads=1)"
 
 
+def tiny_served(folder: Path) -> str:
+    """The same behind llama.cpp's server."""
+    pytest.importorskip("xllamacpp")
+    import llama_cpp
+
+    return f"api:tiny(url={json.dumps(llama_cpp.serve_tiny())})"
+
+
 def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     """A BERT of two layers with the words of the sample, saved as people save theirs."""
     pytest.importorskip("transformers")
@@ -303,6 +311,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "writers": {
         "scripted.v1": lambda folder: SHUFFLED,
         "hf.v1": lambda folder: f"hf:{tiny_models.save_writer(folder / 'tiny', 't5')}(device=cpu)",
+        "gguf.v1": tiny_language_model,
+        "api.v1": tiny_served,
     },
     "encoders": {"hf.v1": tiny_bert},
     "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if not plugin.example},

@@ -119,7 +119,11 @@ def test_every_text_is_answered_or_refused_aloud(model, number):
 def test_what_was_cut_is_known_again_from_the_cache(model):
     texts = batch([HARD[2], *sample()[:2]]).columns
     with Cache() as cache:
-        first = ask(texts, model, cache)
+        try:
+            first = ask(texts, model, cache)
+        except OtherwordsError:
+            assert not model.model.max_length, "it says that it cuts what is too long, and refuses it"
+            return
         assert [answer.cut for answer in ask(texts, model, cache)] == [answer.cut for answer in first]
         assert [answer.cut for answer in first] == ([True, False, False] if model.model.max_length else [None] * 3)
 

@@ -1,4 +1,4 @@
-"""A language model in a GGUF file: what it replies, scores and refuses, and that one answer does not depend on another."""
+"""A language model in a GGUF file: what it replies, scores and refuses; no answer depends on another."""
 
 from __future__ import annotations
 

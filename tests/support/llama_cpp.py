@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,6 +56,26 @@ def serving(folder: Path) -> Iterator[str]:
             if not address.exists():
                 _start(folder)
         yield f"{json.loads(address.read_text())}/v1"
+
+
+@cache
+def serve_tiny() -> str:
+    """The address of a server with the model of `tiny_gguf`, in this process and as long as this is there."""
+    import tiny_gguf
+    import xllamacpp
+
+    folder = tempfile.mkdtemp()
+    params: Any = xllamacpp.CommonParams()
+    params.model.path, params.model_alias = str(tiny_gguf.save(Path(folder) / "tiny.gguf")), {"tiny"}
+    params.n_parallel, params.n_ctx, params.cpuparams.n_threads = 2, 2 * CONTEXT, 1
+    params.verbosity, params.warmup, params.cache_ram_mib = -1, False, 0
+    server = xllamacpp.Server(params)
+    shutil.rmtree(folder)
+    _kept.append(server)
+    return f"{server.listening_address}/v1"
+
+
+_kept: list[Any] = []
 
 
 def _start(folder: Path) -> None:

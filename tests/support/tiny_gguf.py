@@ -22,7 +22,7 @@ SPECIAL = ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
 
 
 def save(path: Path, *, chat: bool = True, seed: int = 1) -> Path:
-    """Write the file. Its tokens are single bytes, and those of a chat."""
+    """Write the file. Its tokens are single bytes, two pairs of letters, and those of a chat."""
     letters, merges = _letters(), ["t r", "f a"]
     vocabulary = [*letters, *(one.replace(" ", "") for one in merges), *SPECIAL]
     end = vocabulary.index(SPECIAL[0])
@@ -70,10 +70,13 @@ def _tensors(size: int, seed: int) -> dict[str, np.ndarray]:
         "blk.0.ffn_up.weight": (HIDDEN, WIDTH),
         "blk.0.ffn_down.weight": (WIDTH, HIDDEN),
     }
-    return {
+    tensors = {
         name: np.ones(shape, np.float32) if len(shape) == 1 else chance.normal(0, 0.6, shape).astype(np.float32)
         for name, shape in shapes.items()
     }
+    # Never the likeliest: bytes that are no letters by themselves, of which servers give no log-probabilities.
+    tensors["output.weight"][[*range(32), *range(127, 256)]] = 0
+    return tensors
 
 
 def _write(path: Path, meta: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:

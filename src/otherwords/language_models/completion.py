@@ -41,6 +41,7 @@ class Request:
     max_tokens: int = 16
     temperature: float | None = 0.0
     top_p: float | None = None
+    top_k: int | None = None
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     seed: int | None = None
@@ -71,7 +72,7 @@ class Completion:
 
     `top` has for each place the likeliest tokens, as text, with their log-probabilities; several tokens with one text
     (bytes that are no text by themselves) are summed. `score` is the log-probability of the text that was to be scored.
-    `more` are further texts where several were asked for.
+    `more` are further texts where several were asked for, and `ends` why each of these ended.
     """
 
     text: str
@@ -80,6 +81,7 @@ class Completion:
     score: float | None = None
     usage: Usage = NO_USAGE
     more: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

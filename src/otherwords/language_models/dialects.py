@@ -64,7 +64,7 @@ def _plain(request: Request) -> dict[str, Any]:
 
 def _sampling(request: Request) -> dict[str, Any]:
     """How tokens are drawn; what is None, or as usual, is not sent."""
-    names = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "seed")
+    names = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
     body = {name: value for name in names if (value := getattr(request, name)) is not None}
     body |= {"n": request.n} if request.n > 1 else {}
     return body | ({"stop": list(request.stop)} if request.stop else {})
@@ -135,14 +135,14 @@ def _from_openai(request: Request, body: Mapping[str, Any]) -> Completion:
     choices = sorted(body["choices"], key=lambda one: one.get("index") or 0)
     first = choices[0]
     texts = [_text_of(one) for one in choices]
-    finish = _ENDS.get(str(first.get("finish_reason")), STOP)
+    finish, *ends = (_ENDS.get(str(one.get("finish_reason")), STOP) for one in choices)
     whole, top = _top(first.get("logprobs"))
     answers = [_THOUGHTS.sub("", text, count=1) if text.lstrip().startswith("<think>") else text for text in texts]
     if len(answers[0]) < len(texts[0]):
         top = _after(whole, top, len(texts[0]) - len(answers[0]))
     if request.choices:
         answers = [_unwrapped(one) for one in answers]
-    return Completion(answers[0], finish, top, None, _usage(body.get("usage")), tuple(answers[1:]))
+    return Completion(answers[0], finish, top, None, _usage(body.get("usage")), tuple(answers[1:]), tuple(ends))
 
 
 def _text_of(choice: Mapping[str, Any]) -> str:

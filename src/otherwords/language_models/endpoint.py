@@ -86,6 +86,15 @@ class Endpoint:
             warnings.warn(f"{message}; use https://", stacklevel=caller_level())
 
 
+def endpoint_of(model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None) -> Endpoint:
+    """The endpoint that the options of this name mean."""
+    if not model.strip():
+        raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
+    if extra is not None and not isinstance(extra, dict):
+        raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
+    return Endpoint(model, url, dialect, key_env, dict(extra or {}))
+
+
 def _checked(url: str, where: str, field: str) -> str:
     """The address without a slash at its end; what is none, or has a secret in it, is refused and not shown."""
     fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"

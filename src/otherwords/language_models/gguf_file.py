@@ -27,6 +27,8 @@ from .endpoint import Endpoint
 
 #: How the files begin.
 _MAGIC = b"GGUF"
+#: Bytes within which all is said about a model: a vocabulary of 256,000 tokens takes ten million.
+_HEAD = 64_000_000
 #: Tokens that are looked through first for given ones; writing all of a vocabulary takes longer than a small model.
 _FIRST_LOOK = 500
 #: Tokens of the context where the user names none: a cache for all that some models read would not fit in memory.
@@ -69,7 +71,7 @@ class GgufFile:
         """What llama.cpp can do with this model."""
         template = str(self._props.get("chat_template") or "")
         return Capabilities(
-            chat=bool(template),
+            chat=_has_template(self.path),
             logprobs=int(self._meta["n_vocab"]),
             scoring=True,
             constrained="grammar",
@@ -117,7 +119,8 @@ class GgufFile:
         more = [self._ask(replace(request, n=1, seed=seed)) for seed in seeds]
         others = [completion_of(self._form, request, one) for one in more]
         usages = zip(first.usage, *(one.usage for one in others), strict=True)
-        return replace(first, usage=Usage(*map(sum, usages)), more=tuple(one.text for one in others))
+        texts, ends = tuple(one.text for one in others), tuple(one.finish for one in others)
+        return replace(first, usage=Usage(*map(sum, usages)), more=texts, ends=ends)
 
     def _score(self, request: Request, text: str) -> Completion:
         """The log-probability of a text after a request: the model is made to write exactly its tokens.
@@ -196,6 +199,12 @@ def _refuse_wrong(path: Path, context: int, threads: int, where: str) -> None:
         raise BadInput(f"cannot be read: {reason}", where=where, fix="give the path of a .gguf file") from error
     if start != _MAGIC:
         raise BadInput("is no GGUF file", where=where, fix="give the path of a .gguf file")
+
+
+def _has_template(path: Path) -> bool:
+    """Whether a file has a template for chats: llama.cpp has one for those that have none."""
+    with path.open("rb") as file:
+        return b"tokenizer.chat_template" in file.read(_HEAD)
 
 
 def _refusal(error: dict[str, Any], where: str) -> Exception:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import progress
 from ..errors import BadInput, ServerFailed
-from ..storage.files import digest, write_json
+from ..storage.files import answer_cache_path, digest, write_json
 from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
 from .endpoint import Endpoint
@@ -27,7 +27,7 @@ from .sending import NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, refuse_missi
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
 #: How many tries a request has that fails for a moment.
-_TRIES = 4
+_TRIES = 3
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
 _CONSTRAINTS = ("response_format", "grammar", "structured_outputs", "guided_choice")
 _FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
@@ -71,23 +71,22 @@ class ProbeResult:
 
 def find_capabilities(
     endpoint: Endpoint,
-    folder: Path,
     manner: Manner = Manner(),  # noqa: B008 (a tuple)
     *,
     fresh: bool = False,
 ) -> ProbeResult:
-    """What was found out before about an endpoint, from the folder; or now, and stored there."""
-    found = None if fresh else find_stored(endpoint, folder)
+    """What was found out before about an endpoint; or now, and stored."""
+    found = None if fresh else find_stored(endpoint)
     if found is None:
         found = probe(endpoint, manner)
-        write_json(_path(endpoint, folder), found.as_json())
+        write_json(_path(endpoint), found.as_json())
     return found
 
 
-def find_stored(endpoint: Endpoint, folder: Path) -> ProbeResult | None:
+def find_stored(endpoint: Endpoint) -> ProbeResult | None:
     """What was found out before; none where that is absent, damaged, or of another layout."""
     try:
-        stored = json.loads(_path(endpoint, folder).read_bytes())
+        stored = json.loads(_path(endpoint).read_bytes())
         if stored.pop("layout") != _LAYOUT:
             return None
         given = stored.pop("capabilities")
@@ -99,8 +98,9 @@ def find_stored(endpoint: Endpoint, folder: Path) -> ProbeResult | None:
         return None
 
 
-def _path(endpoint: Endpoint, folder: Path) -> Path:
-    return folder / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
+def _path(endpoint: Endpoint) -> Path:
+    """Beside the answer cache that all runs share."""
+    return answer_cache_path().parent / "probes" / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
 
 
 def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
@@ -281,7 +281,7 @@ class _Prober:
             if not again:
                 return replies
             left = again
-            time.sleep(max(wait, backoff(number + 1)))
+            time.sleep(wait or backoff(number + 1))
         raise ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {reason}, {_TRIES} times")
 
     def _tried(self, requests: list[Request]) -> list[Any]:

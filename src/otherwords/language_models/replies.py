@@ -147,7 +147,7 @@ def packed(one: Completion) -> bytes:
     values |= {"top": [dict(place) for place in one.top]} if one.top else {}
     values |= {"score": one.score} if one.score is not None else {}
     values |= {"usage": list(one.usage)} if any(one.usage) else {}
-    values |= {"more": list(one.more)} if one.more else {}
+    values |= {"more": list(one.more), "ends": list(one.ends)} if one.more else {}
     plain = json.dumps(values, separators=(",", ":")).encode()
     return zlib.compress(plain) if len(plain) >= _LONG else plain
 
@@ -155,5 +155,6 @@ def packed(one: Completion) -> bytes:
 def unpacked(reply: bytes) -> Completion:
     """The reply that was packed."""
     values = json.loads(zlib.decompress(reply) if reply[:1] != b"{" else reply)
-    top, more = tuple(values.get("top", ())), tuple(values.get("more", ()))
-    return Completion(values["text"], values["finish"], top, values.get("score"), Usage(*values.get("usage", ())), more)
+    top, usage = tuple(values.get("top", ())), Usage(*values.get("usage", ()))
+    more, ends = tuple(values.get("more", ())), tuple(values.get("ends", ()))
+    return Completion(values["text"], values["finish"], top, values.get("score"), usage, more, ends)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..errors import BadInput, WrongAnswer
 from ..registry import writers
@@ -25,6 +25,12 @@ _DEFAULTS: dict[str, dict[str, float]] = {
     "beams": {"beams": 4},
     "sample": {"temperature": 1.0},
 }
+
+
+class Preferred(str):
+    """A way of decoding that gives way to another where the writer does not know it: a default, not a user's choice."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ Compose = Callable[[Sequence[str], Sequence[int], Decoding], list[list[Draft]]]
 
 
 def load(spec: str) -> Writer:
-    """Make a writer ready: `hf:NAME`, `scripted:FILE`."""
+    """Make a writer ready: `hf:NAME`, `api:NAME`, `gguf:FILE`, `scripted:FILE`."""
     bound = writers.make(spec)
     return replace(bound.function, signature=bound.signature)  # type: ignore[no-any-return]
 
@@ -82,13 +88,15 @@ class Writer:
     """A model that writes.
 
     `compose` gets prompts, a seed for each and the decoding, and returns up to `decoding.count` drafts for each, best
-    first; what it samples may depend on a prompt and its seed, and on nothing else.
+    first; what it samples may depend on a prompt and its seed, and on nothing else. `ways` are the ways of decoding
+    that it knows, with the options of each.
     """
 
     compose: Compose
     identity: str = ""
     batch_invariant: bool = True
     signature: str = ""
+    ways: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: WAYS)
 
     def write(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
         """Drafts for every prompt; equal prompts are asked once unless the decoding samples."""
@@ -113,8 +121,9 @@ def choose_decoding(
     temperature: float = 0.0,
     top_k: int = 0,
     top_p: float = 0.0,
+    ways: Mapping[str, tuple[str, ...]] = WAYS,
 ) -> Decoding:
-    """The decoding that a user describes; an option of 0 takes its default.
+    """The decoding that a user describes, among the `ways` of a writer; an option of 0 takes its default.
 
     >>> choose_decoding("sample", 3, "paraphrase.v1", top_k=120, top_p=0.95)
     Decoding(way='sample', count=3, beams=1, diversity=0.0, temperature=1.0, top_k=120, top_p=0.95)
@@ -122,9 +131,13 @@ def choose_decoding(
     10
     """
     if way not in WAYS:
-        raise BadInput(f"found {way!r}", where=where, field="decoding", fix=f"use one of {', '.join(WAYS)}")
+        raise BadInput(f"found {way!r}", where=where, field="decoding", fix=f"use one of {', '.join(ways)}")
+    if way not in ways and isinstance(way, Preferred):
+        way = "greedy" if count == 1 and not (temperature or top_k or top_p) else "sample"
+    if way not in ways:
+        raise BadInput(f"the writer does not know {way}", where=where, field="decoding", fix=f"use {' or '.join(ways)}")
     given = {"beams": beams, "diversity": diversity, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-    _refuse_wrong(way, given, where)
+    _refuse_wrong(way, given, where, ways)
     numbers = {**_DEFAULTS.get(way, {}), **{name: value for name, value in given.items() if value}}
     if way == "beams":
         numbers["beams"] = beams or max(int(numbers["beams"]), count)
@@ -132,14 +145,19 @@ def choose_decoding(
     return Decoding(way, count, **numbers)  # type: ignore[arg-type]
 
 
-def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
+def other_way(chosen: Decoding, preferred: str) -> list[str]:
+    """What signatures add where a writer decodes in another way than the default, which they name."""
+    return [] if chosen.way == preferred else [f"decoding={chosen.way}"]
+
+
+def _refuse_wrong(way: str, given: dict[str, float], where: str, ways: Mapping[str, tuple[str, ...]]) -> None:
     for name, value in given.items():
         if not 0 <= value < math.inf or (name == "top_p" and value > 1):
             wanted = "a share up to 1" if name == "top_p" else "a number above 0"
             raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 for the default")
-        if value and name not in WAYS[way]:
-            able = ", ".join(one for one, names in WAYS.items() if name in names)
-            fix = f"leave it out, or use decoding={able}"
+        if value and name not in ways[way]:
+            able = ", ".join(one for one, names in ways.items() if name in names)
+            fix = f"leave it out, or use decoding={able}" if able else "leave it out: the writer does not know it"
             raise BadInput(f"has no effect with decoding={way}", where=where, field=name, fix=fix)
 
 

@@ -1,20 +1,18 @@
 """Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from .. import progress
 from ..errors import BadInput
 from ..language_models import budget as budgets
 from ..language_models.completion import Capabilities
-from ..language_models.endpoint import Endpoint
+from ..language_models.endpoint import Endpoint, endpoint_of
 from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
 from ..language_models.served import CONCURRENCY, Served
 from ..problem import Task, get_task
 from ..registry import models
-from .cache import default_path
 from .model import Model
 from .prompting import prompted
 from .readouts import AUTO, TEXT, TOKENS, TOP
@@ -78,15 +76,6 @@ def api(
     return replace(asked, by_driver=True, keep_replies=served.keep_replies)
 
 
-def endpoint_of(model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None) -> Endpoint:
-    """The endpoint that the options of this name mean."""
-    if not model.strip():
-        raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
-    if extra is not None and not isinstance(extra, dict):
-        raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
-    return Endpoint(model, url, dialect, key_env, dict(extra or {}))
-
-
 def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
     """What the server of a model does: as it was found out before, or now."""
     plugin, options = models.read(spec)
@@ -98,15 +87,10 @@ def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
     manner = Manner(options["timeout"], options["patience"], options["served_as"])
     shown = progress.current()
     shown.start("probe", 1)
-    found = find_capabilities(endpoint, probes_folder(), manner, fresh=fresh)
+    found = find_capabilities(endpoint, manner, fresh=fresh)
     shown.advance(1)
     shown.done()
     return found
-
-
-def probes_folder() -> Path:
-    """Where it is stored what servers were found to do: beside the answer cache that all runs share."""
-    return default_path().parent / "probes"
 
 
 def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -> Capabilities:
@@ -117,9 +101,9 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
     if endpoint.dialect == "anthropic":
         return Capabilities(plain=False, seed=False)
     if readout in (TOKENS, TEXT) or budgets.current().dry_run:
-        found = find_stored(endpoint, probes_folder())
+        found = find_stored(endpoint)
     else:
-        found = find_capabilities(endpoint, probes_folder(), manner)
+        found = find_capabilities(endpoint, manner)
     can = found.capabilities if found else Capabilities(logprobs=TOP)
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import hashlib
-import os
 import sqlite3
-import sys
 import tempfile
 import threading
 import time
@@ -21,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
+from ..storage.files import answer_cache_path
 from .predictions import Cached, Floats, Ints, Predictions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -92,11 +91,8 @@ class Keyed(NamedTuple):
 
 
 def default_path() -> Path:
-    """$OTHERWORDS_CACHE, or answers.sqlite in the user's cache folder."""
-    if chosen := os.environ.get("OTHERWORDS_CACHE"):
-        return Path(chosen)
-    base = Path.home() / "Library/Caches" if sys.platform == "darwin" else Path.home() / ".cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or base) / "otherwords" / "answers.sqlite"
+    """The file that all runs share."""
+    return answer_cache_path()
 
 
 def cache_path(chosen: str | Path | Literal[False] | None = "") -> Path | None:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -186,6 +187,14 @@ def digest(*parts: Any) -> str:
 def seed_for(*parts: Any) -> int:
     """A 63-bit seed from names and numbers, so that order, shards and machines do not matter."""
     return int(digest(*parts)[:16], 16) >> 1
+
+
+def answer_cache_path() -> Path:
+    """$OTHERWORDS_CACHE, or answers.sqlite in the user's cache folder; other things that runs share stand beside it."""
+    if chosen := os.environ.get("OTHERWORDS_CACHE"):
+        return Path(chosen)
+    base = Path.home() / "Library/Caches" if sys.platform == "darwin" else Path.home() / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or base) / "otherwords" / "answers.sqlite"
 
 
 def _umask() -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..language_models.writer import Decoding, Draft, Writer, choose_decoding, load
+from ..language_models.writer import Decoding, Draft, Preferred, Writer, choose_decoding, load, other_way
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
@@ -21,7 +21,7 @@ def back_translation(
     back: str,
     field: str = "",
     k: int = 1,
-    decoding: str = "beams",
+    decoding: str = Preferred("beams"),
     beams: int = 0,
     diversity: float = 0.0,
     temperature: float = 0.0,
@@ -36,16 +36,20 @@ def back_translation(
 
     `there` and `back` are writers (`hf:Helsinki-NLP/opus-mt-en-de` and `hf:Helsinki-NLP/opus-mt-de-en`). There are `k`
     translations, by the `decoding` (beams, diverse, sample or greedy, with `beams`, `diversity`, `temperature`,
-    `top_k`, `top_p`); each is translated back in one way, by beams. The column `pivot` has the translation. `field`:
+    `top_k`, `top_p`; of language models on servers and in GGUF files, sample or greedy); each is translated back in one
+    way, by beams or, where the writer does not know these, greedily. The column `pivot` has the translation. `field`:
     one field, `both` or `each`, as in `paraphrase`; the column `rewritten` says which. `accept` is a check's spec; what
     it drops does not count. `prefix` and `return_prefix` come before the text, for models that expect the language
     there. Texts that were cut off count only where `cut` is true.
     """
     if k < 1:
         raise BadInput(f"found {k}", where=_WHERE, field="k", fix="give 1 or more")
-    chosen = choose_decoding(decoding, k, _WHERE, beams, diversity, temperature, top_k, top_p)
-    returning = choose_decoding("beams", 1, _WHERE)
+    numbers = (beams, diversity, temperature, top_k, top_p)
+    if not isinstance(decoding, Preferred):  # what no writer can do is refused before one is loaded
+        choose_decoding(decoding, k, _WHERE, *numbers)
     drafts_filter, out, home = DraftFilter(k, choose_check(accept, _WHERE), cut), load(there), load(back)
+    chosen = choose_decoding(decoding, k, _WHERE, *numbers, ways=out.ways)
+    returning = choose_decoding(Preferred("beams"), 1, _WHERE, ways=home.ways)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
         plan = plan_jobs(problems, seeds, field, [""], _WHERE)
@@ -57,7 +61,8 @@ def back_translation(
         for problem, together, own in plan:
             yield from make_variants(problem, together, own, [""])
 
-    signatures = [out.signature, home.signature, *([drafts_filter.accept.signature] if drafts_filter.accept else [])]
+    signatures = [*other_way(chosen, decoding), out.signature, home.signature]
+    signatures += [drafts_filter.accept.signature] if drafts_filter.accept else []
     return Generator(vary, identity="+".join(signatures))
 
 

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
-from ..language_models.writer import TOO_LONG, Decoding, Writer, choose_decoding, load
+from ..language_models.writer import TOO_LONG, Decoding, Preferred, Writer, choose_decoding, load, other_way
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
+from .example_pairs import WITH_EXAMPLES, read_pairs
 from .generating import Generator
 from .rewriting import DraftFilter, RewriteJob, choose_check, make_variants, plan_jobs
 
@@ -33,7 +35,7 @@ _SETTING = re.compile(r"\s*(semantic|lexical|syntactic)\s*=\s*(\d+)\s*(?:,|\s|$)
 
 @generators(
     "paraphrase.v1",
-    unsigned=("model", "accept"),
+    unsigned=("model", "accept", "examples", "shots", "examples_seed"),
     measured="sound: 88.0 % on captions (SNLI) with a model of 135 million weights; elsewhere and with others unknown",
 )
 def paraphrase(
@@ -41,7 +43,7 @@ def paraphrase(
     prompt: str = "",
     field: str = "",
     k: int = 10,
-    decoding: str = "diverse",
+    decoding: str = Preferred("diverse"),
     beams: int = 0,
     diversity: float = 0.0,
     temperature: float = 0.0,
@@ -54,6 +56,9 @@ def paraphrase(
     context: bool = False,
     sweep: list[str] = [],  # noqa: B006 (it is never changed)
     cut: bool = False,
+    examples: Path = Path(),
+    shots: int = 10,
+    examples_seed: int = 0,
 ) -> Any:
     """Let a language model rewrite sentences: up to `k` distinct ones each, which pass a check if one is named.
 
@@ -61,31 +66,43 @@ def paraphrase(
     field, `both` (all targets at once) or `each` (every target alone, then all); by default the hypothesis, or all
     targets of a task that has none. The column `rewritten` says which. `decoding` is diverse (as many groups of `beams`
     as candidates, with `diversity` taken off a token that another has there, at a `temperature`), beams, sample
-    (`temperature`, `top_k`, `top_p`) or greedy; `draw` asks for more candidates than `k`. `accept` is a check's spec;
+    (`temperature`, `top_k`, `top_p`) or greedy; `draw` asks for more candidates than `k`. Language models on servers
+    and in GGUF files (`api:NAME`, `gguf:FILE`) know sample, their default, and greedy. `accept` is a check's spec;
     what it drops does not count. Where fewer than `need` (0: `k`) pass, up to `tries` more are drawn, at temperature
-    0.9 and top-k 40.
+    0.9 and, where the writer knows it, top-k 40.
+
+    `examples` is a file of pairs in the columns `text` and `paraphrase`: so many `shots` of them, drawn by
+    `examples_seed`, come before the sentence, as ParaNLU's GPT-3 was asked (k=9, temperature=0.7).
 
     With `context`, the prompt shows the other fields, as {context} or by name. `sweep` is a list of settings, each of
     which gives `k` candidates: a prefix to the text, or "semantic=80 lexical=30 syntactic=50" for models with QCPG's
     control tokens; the column `sweep` says which. Texts that were cut off count only where `cut` is true.
     """
     _refuse_wrong(k, draw, tries, need)
-    chosen = choose_decoding(decoding, draw or k, _WHERE, beams, diversity, temperature, top_k, top_p)
+    numbers = (beams, diversity, temperature, top_k, top_p)
+    if not isinstance(decoding, Preferred):  # what no writer can do is refused before one is loaded
+        choose_decoding(decoding, draw or k, _WHERE, *numbers)
     before = prefixes(sweep, _WHERE) or {"": ""}
-    asked = choose_prompt(prompt, context, any(map(is_controlled, before)), _WHERE)
+    pairs = read_pairs(examples, shots, examples_seed, _WHERE)
+    if pairs and context:
+        raise BadInput("examples are sentences without context", where=_WHERE, field="examples", fix="leave one out")
+    asked = choose_prompt(prompt or (WITH_EXAMPLES if pairs else ""), context, any(map(is_controlled, before)), _WHERE)
     drafts_filter, writer = DraftFilter(k, choose_check(accept, _WHERE), cut), load(model)
+    chosen = choose_decoding(decoding, draw or k, _WHERE, *numbers, ways=writer.ways)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
         plan = plan_jobs(problems, seeds, field, list(before), _WHERE)
         jobs = [job for _, _, own in plan for job in own.values()]
         for job in jobs:
-            job.prompt = asked.fill(job.problem, job.field, before[job.setting])
+            job.prompt = pairs.before(job.source, asked.template)
+            job.prompt += asked.fill(job.problem, job.field, before[job.setting])
         _write(writer, jobs, [job.seed for job in jobs], chosen, drafts_filter)
         _refine(writer, jobs, need or k, tries, drafts_filter)
         for problem, together, own in plan:
             yield from make_variants(problem, together, own, list(before))
 
-    signatures = [writer.signature, *([drafts_filter.accept.signature] if drafts_filter.accept else [])]
+    signatures = [*other_way(chosen, decoding), *pairs.signature, writer.signature]
+    signatures += [drafts_filter.accept.signature] if drafts_filter.accept else []
     return Generator(vary, identity="+".join(signatures))
 
 
@@ -103,7 +120,8 @@ def _write(
 
 def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, drafts_filter: DraftFilter) -> None:
     """Draw as many more as a job lacks, as often as its tries allow; each try has its own seed."""
-    decoding = choose_decoding("sample", 1, _WHERE, **_REFINED)  # type: ignore[arg-type]
+    known = {name: value for name, value in _REFINED.items() if name in writer.ways["sample"]}
+    decoding = choose_decoding("sample", 1, _WHERE, ways=writer.ways, **known)  # type: ignore[arg-type]
     spent = dict.fromkeys(range(len(jobs)), 0)
     while True:
         going = [(n, job) for n, job in enumerate(jobs) if not job.hopeless]

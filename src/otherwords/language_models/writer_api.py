@@ -1,0 +1,55 @@
+"""Language models on servers that write: any endpoint that is OpenAI-compatible, and Anthropic's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..registry import writers
+from ..storage.files import answer_cache_path
+from .completing import SERVED, CompletionWriter, choose_form, refuse_short
+from .completion import Capabilities
+from .endpoint import endpoint_of
+from .probe import find_capabilities
+from .sending import Manner
+from .served import CONCURRENCY, Served
+from .writer import Writer
+
+#: Options that are signed by the identity, or change no text.
+_UNSIGNED = (*("model", "url", "key_env", "dialect", "extra", "concurrency", "timeout", "patience", "served_as"),)
+
+
+@writers("api.v1", unsigned=_UNSIGNED, extra="api")
+def api(
+    model: str,
+    url: str = "",
+    key_env: str = "",
+    dialect: str = "openai",
+    max_new: int = 64,
+    chat: str = "auto",
+    concurrency: int = CONCURRENCY,
+    timeout: float = 120.0,
+    patience: float = 120.0,
+    served_as: str = "",
+    extra: Any = None,
+) -> Writer:
+    """Write with a language model on a server.
+
+    A text has up to `max_new` tokens. The prompt is the user's message of a chat, or, with `chat` false or a server
+    that does not chat, a text to be continued. It decodes by sample or greedy. `url`, `key_env`, `dialect`,
+    `concurrency`, `timeout`, `patience`, `served_as` and `extra` are as those of the model `api`. Replies are kept
+    beside the answer cache: what was interrupted is not asked, nor paid, twice.
+    """
+    where = f"api:{model}"
+    refuse_short(max_new, where)
+    endpoint, manner = endpoint_of(model, url, dialect, key_env, extra), Manner(timeout, patience, served_as)
+    endpoint.warn_unencrypted()
+    if dialect == "anthropic":
+        can, several = Capabilities(plain=False, seed=False), False
+    else:
+        found = find_capabilities(endpoint, manner)
+        # llama.cpp writes no more at once than it has slots.
+        can, several = found.capabilities, found.several and found.software != "llamacpp"
+    served = Served(endpoint, can, concurrency=concurrency, manner=manner)
+    served.keep_replies(answer_cache_path(), 0.0)
+    author = CompletionWriter(served, max_new, choose_form(chat, served, where), several)
+    return Writer(author.compose, served.identity, batch_invariant=False, ways=SERVED)

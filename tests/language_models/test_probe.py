@@ -1,0 +1,209 @@
+"""What is found out about servers: real ones, and stubs that refuse, drop and add what others are known to."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import llama_cpp
+import pytest
+from chat_server import Answer, ChatServer, refusal
+from refusals import refuses
+
+from otherwords.errors import BadInput, LimitReached, ServerFailed
+from otherwords.language_models.budget import Budget, spending
+from otherwords.language_models.completion import Capabilities
+from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.probe import CHOICES, find_capabilities, find_stored, probe
+from otherwords.language_models.sending import Manner
+from otherwords.models.api import probed
+
+Body = dict[str, Any]
+
+
+@pytest.fixture
+def tiny() -> Endpoint:
+    pytest.importorskip("xllamacpp")
+    return Endpoint("tiny", llama_cpp.serve_tiny())
+
+
+def test_llama_cpp_is_known_for_what_it_does(tiny: Endpoint) -> None:
+    found = probe(tiny)
+    assert found.capabilities == Capabilities(
+        logprobs=100,
+        constrained="grammar",
+        cold="cache_prompt",
+        context=llama_cpp.CONTEXT,
+        dropped=("echo",),
+    )
+    assert (found.software, found.several) == ("llamacpp", True)
+    assert found.noise.keys() == {"again", "cold", "parallel"}
+    assert found.requests <= 13
+
+
+@pytest.mark.slow
+def test_the_noise_of_a_real_model_is_seen(llama_server: str) -> None:
+    """Which kind moves depends on the machine; that something does was seen on each so far (0.12 to 0.32 nat)."""
+    found = probe(Endpoint("smollm2", llama_server))
+    assert found.capabilities.context == llama_cpp.CONTEXT
+    assert max(found.noise.values()) > 0.001
+
+
+def test_what_was_found_is_kept_until_it_is_asked_for_again(tiny: Endpoint) -> None:
+    assert find_stored(tiny) is None
+    with spending(Budget()) as budget:
+        found = find_capabilities(tiny)
+        assert budget.spent(tiny.identity).requests == found.requests
+        assert find_capabilities(tiny) == find_stored(tiny) == found
+        assert budget.spent(tiny.identity).requests == found.requests
+        find_capabilities(tiny, fresh=True)
+        assert budget.spent(tiny.identity).requests == 2 * found.requests
+    assert find_stored(replace(tiny, model="other")) is None
+
+
+def test_a_damaged_result_is_found_out_again(tiny: Endpoint) -> None:
+    found = find_capabilities(tiny)
+    (path,) = (Path(os.environ["OTHERWORDS_CACHE"]).parent / "probes").iterdir()
+    for content in ("", "[]", "{}", json.dumps({**found.as_json(), "layout": 0})):
+        path.write_text(content)
+        assert find_stored(tiny) is None
+    assert find_capabilities(tiny).capabilities == found.capabilities
+
+
+def test_limits_hold_for_it(tiny: Endpoint) -> None:
+    with spending(Budget(max_requests=3)), refuses(LimitReached):
+        probe(tiny)
+
+
+# Servers as others are, in the forms that their documentation gives
+
+
+def _reply(body: Body, text: str, logprobs: Any = None, **more: Any) -> Answer:
+    chat = "messages" in body
+    choice = {"index": 0, "finish_reason": "stop", "logprobs": logprobs}
+    choice |= {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
+    usage = {"prompt_tokens": 40, "completion_tokens": 1}
+    choices = [{**choice, "index": number} for number in range(more.pop("n", 1))]
+    return 200, {}, json.dumps({"model": body["model"], "choices": choices, "usage": usage | more}).encode()
+
+
+def _chat_top(count: int) -> dict[str, Any]:
+    top = [{"token": f"t{number}", "logprob": -1.0 - number} for number in range(count)]
+    return {"content": [{"token": "t0", "logprob": -1.0, "top_logprobs": top}]}
+
+
+def openai(path: str, body: Body) -> Answer | None:
+    """Chats only; at most 20 log-probabilities; schemas; no field that it does not know."""
+    known = {"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs", "seed", "n"}
+    known.add("response_format")
+    if not path.endswith("/chat/completions"):
+        return refusal(404, "This is a chat model and not supported in the v1/completions endpoint.")
+    if unknown := body.keys() - known:
+        return refusal(400, f"Unrecognized request argument supplied: {min(unknown)}")
+    if body.get("top_logprobs", 0) > 20:
+        return refusal(400, "Invalid value for 'top_logprobs': must be less than or equal to 20.")
+    if "response_format" in body:
+        return _reply(body, json.dumps({"answer": CHOICES[1]}))
+    text = f"drawn with {body.get('seed')}" if body.get("temperature") else "Yes"
+    return _reply(body, text, _chat_top(body["top_logprobs"]) if body.get("logprobs") else None, n=body.get("n", 1))
+
+
+def reasoning(path: str, body: Body) -> Answer | None:
+    """Thinks first, and refuses to be told how to draw."""
+    if not path.endswith("/chat/completions") or "logprobs" in body:
+        return refusal(400, "not supported with this model")
+    if "temperature" in body:
+        return refusal(400, "Unsupported value: 'temperature' does not support 0 with this model.")
+    if "response_format" in body:
+        return _reply(body, json.dumps({"answer": CHOICES[0]}), completion_tokens_details={"reasoning_tokens": 60})
+    return _reply(body, "", completion_tokens_details={"reasoning_tokens": 16})
+
+
+_drawn = count()
+
+
+def deaf(path: str, body: Body) -> Answer | None:
+    """A gateway that accepts all and knows little: no log-probabilities, no seed, one text, no choices."""
+    return _reply(body, f"Well, number {next(_drawn)}." if body.get("temperature") else "Well.")
+
+
+def vllm(path: str, body: Body) -> Answer | None:
+    """Scores prompts, in the layout of plain completions; choices by a field of its own."""
+    if body.get("logprobs") and (body.get("top_logprobs") or body["logprobs"]) > 20:
+        return refusal(400, "Requested sample logprobs of 100, which is greater than max allowed: 20")
+    if "structured_outputs" in body:
+        return _reply(body, body["structured_outputs"]["choice"][0])
+    if body.get("echo"):
+        tokens = [*(body["prompt"][start : start + 5] for start in range(0, len(body["prompt"]), 5)), "."]
+        numbers = [None, *[-0.5] * (len(tokens) - 1)]
+        return _reply(body, body["prompt"], {"tokens": tokens, "token_logprobs": numbers, "top_logprobs": None})
+    text = f"drawn with {body.get('seed')}" if body.get("temperature") else "Yes"
+    if "messages" in body:
+        return _reply(body, text, _chat_top(body["top_logprobs"]) if body.get("logprobs") else None, n=body.get("n", 1))
+    return _reply(body, text)
+
+
+USUAL = Capabilities(plain=False, logprobs=20, constrained="response_format")
+EXPECTED = {
+    openai: USUAL,
+    reasoning: replace(USUAL, logprobs=0, temperature=False, seed=False, reasons=True),
+    deaf: Capabilities(seed=False, dropped=("echo", "logprobs", "response_format", "n", "seed")),
+    vllm: Capabilities(logprobs=20, scoring=True, constrained="structured_outputs", dropped=("response_format",)),
+}
+
+
+@pytest.mark.parametrize("server", EXPECTED, ids=lambda one: one.__name__)
+def test_other_servers_are_known_for_what_they_do(server: Callable[[str, Body], Answer | None]) -> None:
+    with ChatServer(answer=server) as stub:
+        found = probe(Endpoint("tiny", stub.url))
+    assert found.capabilities == EXPECTED[server]
+    assert found.several == (server in (openai, vllm))
+    assert set(found.noise.values()) <= {0.0}
+
+
+def test_numbers_that_move_are_measured() -> None:
+    numbers = count()
+
+    def moving(path: str, body: Body) -> Answer | None:
+        top = _chat_top(20)
+        for one in top["content"][0]["top_logprobs"]:
+            one["logprob"] -= 0.125 * (next(numbers) % 2)
+        return _reply(body, "Yes", top) if body.get("logprobs") else openai(path, body)
+
+    with ChatServer(answer=moving) as stub:
+        found = probe(Endpoint("tiny", stub.url))
+    assert found.noise == {"again": 0.0, "parallel": 0.0} or max(found.noise.values()) == 0.125
+    assert all(math.isfinite(one) for one in found.noise.values())
+
+
+def test_a_server_that_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with ChatServer(key="secret-key") as stub, refuses(BadInput):
+        probe(Endpoint("tiny", stub.url))
+    with pytest.raises(ServerFailed, match=r"cannot be reached .*, 3 times"):
+        probe(Endpoint("tiny", stub.url), Manner(timeout=1.0))
+
+
+def test_a_busy_server_is_waited_for() -> None:
+    seen: set[str] = set()
+
+    def busy(path: str, body: Body) -> Answer | None:
+        key = json.dumps(body, sort_keys=True)
+        if key in seen:
+            return openai(path, body)
+        seen.add(key)
+        return refusal(429, "Rate limit reached", headers={"retry-after": "0.01"})
+
+    with ChatServer(answer=busy) as stub:
+        assert probe(Endpoint("tiny", stub.url)).capabilities == USUAL
+
+
+def test_what_is_on_no_server_cannot_be_probed() -> None:
+    with refuses(BadInput):
+        probed("scripted")

@@ -1,0 +1,103 @@
+"""`gguf:FILE` as a model: labels by every readout, the same as through a server, and from the file by other means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_gguf
+from refusals import refuses
+
+from otherwords.errors import BadInput
+from otherwords.language_models.completion import Capabilities, Message, Request
+from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.gguf_file import GgufFile
+from otherwords.language_models.served import Served
+from otherwords.models.answering import load
+from otherwords.models.model import Answerer
+from otherwords.problem import TASKS, Batch
+
+NLI = TASKS["nli"]
+PAIRS = [("A dog runs.", "An animal moves."), ("It rains.", "It is dry."), ("A man eats.", "He is hungry.")]
+#: Nats. Seen on one machine: 0 in all digits, one request at a time and without the prefix cache; with it, or in
+#: parallel, up to 0.32. Fixed since.
+TOLERANCE = 0.02
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("xllamacpp")
+    return tiny_gguf.save(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+def batch(pairs: list[tuple[str, str]]) -> Batch:
+    return Batch(NLI, {"premise": [one for one, _ in pairs], "hypothesis": [other for _, other in pairs]})
+
+
+def model(path: Path, **options: object) -> Answerer:
+    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in options.items())
+    return load(f"gguf({', '.join(part for part in (f'path={json.dumps(str(path))}, threads=1', given) if part)})", NLI)
+
+
+def test_label_log_probabilities_through_the_server_are_those_of_the_file(llama_server: str, smollm2: Path) -> None:
+    """One request at a time, cold: a chat and a plain text, several labels."""
+    served = Served(Endpoint("smollm2", llama_server), Capabilities(logprobs=100, cold="cache_prompt"), concurrency=1)
+    file = GgufFile(smollm2, context=512, threads=1)
+    asked = [
+        Request(messages=(Message("user", "A dog runs. Does an animal move? Answer yes or no."),), max_tokens=1),
+        Request(text="Premise: It rains.\nHypothesis: It is dry.\nTrue, false or unknown? Answer:", max_tokens=1),
+    ]
+    labels = [["Yes", "No", "yes"], [" True", " False", " true"]]
+    for number, (request, texts) in enumerate(zip(asked, labels, strict=True)):
+        direct = file.continuations([request], texts, first=True)[0]
+        cold = Request(**{**vars(request), "logprobs": 100, "way": "cold", "repeat": number})
+        ((_, reply),) = served.complete([cold])
+        assert reply.usage.cached == 0
+        through = np.array([reply.top[0].get(text, np.nan) for text in texts])
+        assert np.isfinite(through).all(), f"a label is not among the 100 likeliest: {dict(reply.top[0])}"
+        np.testing.assert_allclose(through, direct, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("readout", ["tokens", "score", "choices", "text"])
+def test_every_readout_gives_an_answer(tiny: Path, readout: str) -> None:
+    answers = model(tiny, readout=readout)(batch(PAIRS))
+    assert len(answers) == 3
+    if readout in ("tokens", "score"):
+        assert answers.p is not None
+        np.testing.assert_allclose(answers.p.sum(axis=1), 1)
+        assert answers.mass is not None
+        assert (answers.mass > 0).all()
+    if readout == "choices":
+        assert set(answers.pred.tolist()) <= {0, 1, 2}
+
+
+def test_no_answer_depends_on_another(tiny: Path) -> None:
+    one = model(tiny, readout="tokens")
+    together, apart = one(batch(PAIRS)), [one(batch([pair])) for pair in reversed(PAIRS)]
+    assert together.p is not None
+    assert [answers.p.tobytes() for answers in reversed(apart)] == [row.tobytes() for row in together.p]
+    assert one.model.batch_invariant
+    assert not model(tiny, cache_prompt=True).model.batch_invariant
+
+
+def test_the_signature_has_the_content_and_neither_place_nor_speed(tiny: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved.gguf"
+    moved.write_bytes(tiny.read_bytes())
+    other = tiny_gguf.save(tmp_path / "other.gguf", seed=2)
+    signature = model(tiny).signature
+    assert model(moved, context=2048).signature == signature
+    assert model(other).signature != signature
+    assert model(tiny, cache_prompt=True).signature != signature
+    assert model(tiny, readout="score").signature != signature
+
+
+def test_a_file_without_a_template_for_chats_is_asked_plainly(tmp_path: Path, tiny: Path) -> None:
+    plain = tiny_gguf.save(tmp_path / "plain.gguf", chat=False)
+    assert len(model(plain)(batch(PAIRS))) == 3
+
+
+def test_problems_longer_than_the_context_are_refused(tiny: Path) -> None:
+    with refuses(BadInput, field="context"):
+        model(tiny, context=512)(batch([("word " * 1000, "end")]))
