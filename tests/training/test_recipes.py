@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,12 @@ def test_a_recipe_can_be_read(path):
 
 
 @pytest.mark.parametrize("folder", ["ie-test", "paranlu", "parte"])
-def test_the_readme_names_every_recipe_of_the_papers(folder):
+def test_the_readme_names_every_recipe_of_the_papers_and_no_other(folder):
     text = (RECIPES[0].parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"recipes/{folder}" in text
-    assert [path.stem for path in RECIPES if path.parent.name == folder and path.stem not in text] == []
+    [row] = [line for line in text.splitlines() if line.startswith(f"| `recipes/{folder}`")]
+    names = re.sub(r"\([^)]*\)", "", row.strip("| ").split(" | ")[2])  # without what stands in brackets
+    there = [path.stem for path in RECIPES if path.parent.name == folder]
+    assert sorted(re.findall(r"`([\w-]+)`", names)) == sorted(there)
 
 
 def test_the_printed_numbers_of_the_papers():
@@ -61,3 +64,12 @@ def test_the_printed_numbers_of_the_papers():
     assert (unified.epochs, unified.learning_rate, unified.batch) == (2, 2e-5, 32)
     parte = found["parte/bert-large"]
     assert (parte.epochs, parte.learning_rate, parte.batch, parte.accumulate) == (5, 3e-6, 32, 2)
+    small = found["paranlu/ngrams"], found["paranlu/bilstm"], found["parte/bow_mlp"], found["parte/bilstm"]
+    assert (small[0].ngrams, small[0].epochs, small[0].learning_rate) == (4, 5, 0.1)
+    infersent = small[1]
+    assert (infersent.units, infersent.hidden, infersent.optimizer, infersent.learning_rate) == (2048, 512, "sgd", 0.1)
+    assert (infersent.pooling, infersent.epochs, infersent.batch, infersent.patience > 0) == ("max", 10, 64, True)
+    for one in small[2:]:
+        assert (one.vocabulary, one.max_length, one.learning_rate, one.batch, one.epochs) == (50_000, 50, 0.005, 32, 15)
+    assert {one.vectors.name for one in small[1:]} == {"glove.840B.300d.txt"}
+    assert (small[3].layers, small[3].units, small[3].pooling) == (2, 64, "max")
