@@ -169,6 +169,9 @@ def test_a_label_map_says_otherwise_what_labels_mean(recipe, tmp_path):
     train({**chosen, "valid_label_map": names}, out=tmp_path / "m")
     with refuses(BadInput, field="valid_label_map"):
         train({**chosen, "valid_label_map": {"neutral": "odd"}}, out=tmp_path / "n")
+    for wrong in ({**names, "nuetral": "odd"}, dict.fromkeys(names, "fine")):
+        with refuses(BadInput, field="valid_label_map"):
+            train({**chosen, "valid_label_map": wrong}, out=tmp_path / "n")
     with refuses(BadInput, field="valid_task"):
         train({**chosen, "valid_task": "d-nli"}, out=tmp_path / "n")
     other = {"data": [data], "valid": [valid], "valid_task": task, "valid_label_map": names}
