@@ -687,6 +687,15 @@ def test_one_of_several_needs_no_list(place):
     assert (read.rho, read.plugins, read.models["bow"].trainer) == ([0.5], ["mine.py"], "bag_of_words")
 
 
+@pytest.mark.parametrize("spec", ["nli", "nli(epochs=1)"])
+def test_the_old_name_of_a_trainer_works_in_experiments_as_in_train(place, spec):
+    encoder = {"trainer": spec, "start": "encoder"}
+    read = [read_ie_settings(settings(place, models={"m": {**encoder, "trainer": name}}), Path("x"))
+            for name in (spec, spec.replace("nli", "encoder"))]  # fmt: skip
+    assert read[0] == read[1]
+    assert read[0].models["m"].spec.startswith("encoder.v1(")
+
+
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [

@@ -23,6 +23,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "xlm-roberta": {**SIZES, "max_position_embeddings": 40},
     "camembert": {**SIZES, "max_position_embeddings": 40},
     "electra": {**SIZES, "embedding_size": 8},
+    "albert": {**SIZES, "embedding_size": 8, "max_position_embeddings": 40},
     "deberta": {**SIZES, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
     "deberta-v2": {**SIZES, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False},
     "mpnet": {**SIZES, "max_position_embeddings": 40},

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 from small_data import fit, toy
+from typer.testing import CliRunner
 
 import otherwords as ow
+from otherwords.cli.app import app
 from otherwords.errors import BadInput
 from otherwords.models.answering import load
 from otherwords.models.ngrams import FeatureSpace, joined, word_hash
@@ -213,8 +215,7 @@ def test_any_label_set_and_one_field(tmp_path):
 
 def test_from_the_command_line_to_answers(tmp_path: Path):
     """As a user does it: train on a data set, and ask the folder."""
-    result = ow.train({"data": ["everyday"], "valid": 0.1, "learning_rate": 1.0}, trainer="ngrams", out=tmp_path / "m")
-    assert result.figures is not None
-    assert 0 <= result.figures["valid_accuracy"] <= 1
+    how = ["--valid", "0.1", "--learning-rate", "1.0", "-o", str(tmp_path / "m")]
+    assert CliRunner().invoke(app, ["train", "ngrams", "--data", "everyday", "-q", *how]).exit_code == 0
     answers = ow.answer(ow.load("everyday").head(5), f"trained:{tmp_path / 'm'}", cache=False, canary=False)
     assert answers["pred"].is_in(list(TASKS["nli"].labels)).all()

@@ -8,12 +8,16 @@ import torch
 from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
+from tiny_models import FAMILIES, LABELS, build, save, word_tokenizer
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 from transformers.utils import logging
 
+from otherwords.errors import BadInput
 from otherwords.inference.tokens import Tokens
 from otherwords.training.finetuning import batches, rate_factor
-from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, TextLabels
+from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, TextLabels, load_start_model
+from otherwords.training.settings import TrainingSettings
 
 PAD, CLS, SEP, MASK, SPECIAL, VOCABULARY = 0, 2, 3, 4, (0, 1, 2, 3, 4), 22
 ROWS = st.lists(st.lists(st.integers(5, 21), max_size=12), min_size=1, max_size=30)
@@ -99,6 +103,56 @@ def test_the_loss_with_teachers_by_hand(classifier, share, seed):
     assert loss.item() == pytest.approx(wanted, rel=1e-4)
     assert (count.item(), objective.weight(inputs)) == (4, 6)
     assert right.item() == sum(logp[i].argmax() == label for i, label in enumerate(labels))
+
+
+# A batch teaches what its rows teach
+
+
+def losses(folder, settings, examples):
+    """The loss of a batch, and the sum of those of its rows alone, where nothing is padded."""
+    start = load_start_model(TrainingSettings(str(folder), device="cpu", **settings))
+    start.model.eval()
+    objective, random = start.objective(examples, TrainingSettings(str(folder), **settings)), np.random.default_rng(1)
+
+    def loss(*rows):
+        with torch.inference_mode():
+            return objective.loss(start.model, tensors(objective.batch(np.array(rows), random)))[0].item()
+
+    return loss(0, 1, 2), loss(0) + loss(1) + loss(2)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_row_is_learnt_in_a_batch_as_it_is_alone(tmp_path, family):
+    """XLNet reads the last token: padded on the right, a training would learn from the padding."""
+    side = {"padding_side": "left"} if family == "xlnet" else {}
+    types = ["token_type_ids"] if family in ("bert", "electra", "albert", "deberta", "deberta-v2", "xlnet") else []
+    tokenizer = word_tokenizer(["input_ids", *types, "attention_mask"], **side)
+    texts = ["a dog", "a dog runs in the park", "no"], ["it rains", "no", "the cat sleeps while it rains"]
+    pairs = Examples(*texts, np.array([0, 1, 2]))
+    folder = save(build(family), tmp_path / "labels", tokenizer)
+    together, alone = losses(folder, {"labels": LABELS}, pairs)
+    assert together == pytest.approx(alone)
+    if family == "deberta":  # transformers has no multiple choice of this one
+        return
+    folder = save(build(family, "ForMultipleChoice"), tmp_path / "choice", tokenizer)
+    options = [text for row in zip(*texts, strict=True) for text in row]
+    choice = Examples(["a cat"] * 6, options, np.array([0, 1, 1]), options=2)
+    together, alone = losses(folder, {"labels": ("one", "two"), "fields": ("story", "one", "two")}, choice)
+    assert together == pytest.approx(alone)
+
+
+def test_a_decoder_that_knows_no_padding_learns_that_of_its_tokenizer(tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "gpt2", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64})
+    model = build("gpt2", pad_token_id=None, bos_token_id=None, eos_token_id=None)
+    folder = save(model, tmp_path / "m", word_tokenizer(["input_ids", "attention_mask"]))
+    pairs = Examples(["a dog", "a dog runs in the park", "no"], ["it", "no", "the cat sleeps"], np.array([0, 1, 2]))
+    together, alone = losses(folder, {"labels": LABELS}, pairs)
+    assert together == pytest.approx(alone)
+    assert load_start_model(TrainingSettings(str(folder), device="cpu")).model.config.pad_token_id == 0
+    save(model, tmp_path / "none", word_tokenizer(["input_ids", "attention_mask"], pad_token=None))
+    with refuses(BadInput, where=f"hf:{tmp_path / 'none'}"):
+        load_start_model(TrainingSettings(str(tmp_path / "none"), device="cpu"))
 
 
 @given(

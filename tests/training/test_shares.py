@@ -83,7 +83,8 @@ def test_a_share_is_about_as_large_as_it_says_and_other_seeds_draw_others(tmp_pa
     sizes = {share: len(drawn(path, share)) for share in (0.01, 0.05, 0.1, 0.5)}
     assert sizes == {0.01: 20, 0.05: 100, 0.1: 200, 0.5: 1000}
     assert drawn(path, 0.05) != drawn(path, 0.05, data_seed=2)
-    assert {row.texts[0] for row in drawn(path, 0.05)} == {row.texts[0] for row in drawn(path, 0.05, fields=[])}
+    shown = [row.texts for row in drawn(path, 0.05, fields=["update"])]  # partial input learns from the same rows
+    assert shown == [row.texts[2:] for row in drawn(path, 0.05)]
 
 
 def test_validation_rows_are_the_same_for_every_share(tmp_path):
@@ -169,6 +170,9 @@ def test_a_label_map_says_otherwise_what_labels_mean(recipe, tmp_path):
     train({**chosen, "valid_label_map": names}, out=tmp_path / "m")
     with refuses(BadInput, field="valid_label_map"):
         train({**chosen, "valid_label_map": {"neutral": "odd"}}, out=tmp_path / "n")
+    for wrong in ({**names, "nuetral": "odd"}, dict.fromkeys(names, "fine")):
+        with refuses(BadInput, field="valid_label_map"):
+            train({**chosen, "valid_label_map": wrong}, out=tmp_path / "n")
     with refuses(BadInput, field="valid_task"):
         train({**chosen, "valid_task": "d-nli"}, out=tmp_path / "n")
     other = {"data": [data], "valid": [valid], "valid_task": task, "valid_label_map": names}

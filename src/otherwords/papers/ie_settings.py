@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..registry import trainers
+from ..training.recipe import with_new_name
 from ..variants.resampling import refuse_no_share
 from .experiment import EXPERIMENT, ExperimentSettings, read_settings
 from .ie_data import IEData
@@ -35,6 +36,11 @@ class IEModel(BaseModel):
     search: int = Field(0, ge=0, strict=True)
     search_inside: bool = False
     space: str = "ie-paper"
+
+    @field_validator("trainer", mode="after")
+    @classmethod
+    def _new_name(cls, value: str) -> str:
+        return with_new_name(value)
 
     @property
     def spec(self) -> str:

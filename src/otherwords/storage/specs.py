@@ -21,6 +21,8 @@ _WORD = re.compile(r"[^,]*")
 #: A value in single quotes, to the last one before the next option; an apostrophe within is no end.
 _QUOTED = re.compile(r"'(.*?)'(?=\s*(?:,\s*\w+\s*=|,?\s*$))", re.S)
 _NEXT = re.compile(r"\s*(?:,|$)")
+#: How an error names the values that a type allows.
+_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 _PLAIN = re.compile(r"[\w./:#+-]+")
 
 
@@ -141,9 +143,8 @@ def read_value(text: str, wanted: Any, where: str) -> Any:
     if wanted is Path:
         # A folder is signed by its own name, and "." and ".." have none.
         return Path(value).resolve() if value and Path(value).name in ("", "..") else Path(value)
-    if wanted in (str, int, float, bool) and type(value) is not wanted:
-        kind = "true or false" if wanted is bool else wanted.__name__
-        raise BadInput(f"found {value!r}", where=where, fix=f"give {kind}")
+    if wanted in _KINDS and type(value) is not wanted:
+        raise BadInput(f"found {value!r}", where=where, fix=f"give {_KINDS[wanted]}")
     return value
 
 

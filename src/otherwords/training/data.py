@@ -126,6 +126,9 @@ def _merged(recipe: Recipe, task: Task) -> dict[str, str]:
     if set(asked.fields) != set(task.fields):
         fix = f"give a task with the fields {', '.join(task.fields)}"
         raise BadInput(f"{asked.name} has the fields {', '.join(asked.fields)}", field="valid_task", fix=fix)
+    if unknown := [name for name in recipe.valid_label_map if label_key(name) not in map(label_key, task.labels)]:
+        fix = f"the labels that are learnt are {', '.join(task.labels)}"
+        raise BadInput(f"found {unknown[0]!r}", field="valid_label_map", fix=fix)
     known = {label_key(label): label for label in asked.labels}
     given = {
         label_key(label): meant for label, meant in with_merged(recipe.valid_label_map, task.labels, asked).items()
@@ -135,6 +138,9 @@ def _merged(recipe: Recipe, task: Task) -> dict[str, str]:
         fix = f'say which of {", ".join(asked.labels)} each label means: {{{unmapped[0]} = "..."}}'
         message = f"{unmapped[0]!r} has no meaning in {asked.name}"
         raise BadInput(message, field="valid_label_map", fix=fix)
+    if unmeant := [label for label in asked.labels if label not in merged.values()]:
+        message = f"none of {', '.join(task.labels)} means {unmeant[0]!r} of {asked.name}"
+        raise BadInput(message, field="valid_label_map", fix="let at least one mean each of them")
     return merged
 
 

@@ -25,7 +25,7 @@ from ..inference.hf_folders import (
     quietly,
 )
 from ..inference.joining import JOIN_KEY, Join, default_join, options_of
-from ..inference.limits import positions
+from ..inference.limits import known_tokens, positions
 from ..inference.tokens import Ints, Tokens, pad_rows, row_encoder, text_encoder
 from ..inference.torch_device import choose_device, require_torch
 from ..problem import Task
@@ -113,7 +113,8 @@ class TextLabels:
     """Predict labels of texts, or choose between texts; of the loss, `teacher_share` is that of the teachers' answers.
 
     `merged` has, for each label that is learnt, the number of the label that the examples have for it, where theirs are
-    fewer: the best label is found first and merged then, as `models.model` does when it answers.
+    fewer: the best label is found first and merged then, as `models.model` does when it answers. Rows are padded on the
+    `left` for a model that reads the last token.
     """
 
     tokens: Tokens
@@ -121,6 +122,7 @@ class TextLabels:
     pad: int
     teacher_share: float = 1.0
     merged: tuple[int, ...] = ()
+    left: bool = False
 
     @property
     def lengths(self) -> Ints:
@@ -130,7 +132,7 @@ class TextLabels:
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
         """The inputs of some rows, and their targets."""
         each = self.examples.options
-        inputs = _inputs(self.tokens, (rows[:, None] * each + np.arange(each)).ravel(), self.pad)
+        inputs = _inputs(self.tokens, (rows[:, None] * each + np.arange(each)).ravel(), self.pad, self.left)
         if each > 1:
             inputs = {name: value.reshape(len(rows), each, -1) for name, value in inputs.items()}
         assert self.examples.labels is not None
@@ -217,11 +219,16 @@ class MaskedWords:
         return loss, (logits.argmax(dim=1) == right).sum(), chosen.sum()
 
 
-def _inputs(tokens: Tokens, rows: Ints, pad: int) -> dict[str, Any]:
+def _inputs(tokens: Tokens, rows: Ints, pad: int, left: bool = False) -> dict[str, Any]:
     batch = pad_rows(tokens, rows, pad)
     mask = np.ones_like(batch.ids) if batch.mask is None else batch.mask
     types = {} if batch.types is None else {"token_type_ids": batch.types}
-    return {"input_ids": batch.ids, "attention_mask": mask, **types}
+    inputs = {"input_ids": batch.ids, "attention_mask": mask, **types}
+    if not left or batch.mask is None:
+        return inputs
+    padding = mask.shape[1] - mask.sum(axis=1, keepdims=True)
+    place = (np.arange(mask.shape[1]) - padding) % mask.shape[1]  # what stood on the right comes first
+    return {name: np.take_along_axis(value, place, axis=1) for name, value in inputs.items()}
 
 
 # The model that a training starts from: its weights, tokenizer and device
@@ -229,13 +236,17 @@ def _inputs(tokens: Tokens, rows: Ints, pad: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class StartModel:
-    """A model with its tokenizer, its device and its precision, and what became of the head that it came with."""
+    """A model with its tokenizer, its device and its precision, and what became of the head that it came with.
+
+    Rows are padded with the token `pad`.
+    """
 
     model: Any
     tokenizer: Any
     device: str
     autocast: Callable[[], Any]
     head: StartHead
+    pad: int
 
     def objective(
         self, examples: Examples, settings: TrainingSettings, merged: Sequence[int] = ()
@@ -244,15 +255,15 @@ class StartModel:
         from tokenizers import Tokenizer
 
         own = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())  # a length limit set here is not saved
-        pad = self.tokenizer.pad_token_id or 0
         types = "token_type_ids" in self.tokenizer.model_input_names
         length = min(settings.max_length, positions(self.model) or settings.max_length)
         if settings.objective == "nli":
             tokens = row_encoder(own, length, types=types)(examples.rows())
-            return TextLabels(tokens, examples, pad, settings.taught, tuple(merged))
+            left = self.tokenizer.padding_side == "left"  # XLNet: the last token is read, and must not be padding
+            return TextLabels(tokens, examples, self.pad, settings.taught, tuple(merged), left)
         tokens = text_encoder(own, length, types=types)(examples.firsts)
         special, words = tuple(self.tokenizer.all_special_ids), len(self.tokenizer)
-        return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
+        return MaskedWords(tokens, self.pad, self.tokenizer.mask_token_id, special, words, settings.masked)
 
     def send(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Copy the inputs of a batch to the device of the model."""
@@ -282,7 +293,7 @@ def load_start_model(settings: TrainingSettings) -> StartModel:
     device, autocast = _device(settings, folder.who)
     dropout = _dropout(settings, folder)
     model, head = _load(settings, folder, dropout)
-    return StartModel(model, tokenizer, device, autocast, head)
+    return StartModel(model, tokenizer, device, autocast, head, _pad(model, tokenizer, folder.who))
 
 
 def _load(settings: TrainingSettings, folder: Folder, dropout: dict[str, float]) -> tuple[Any, StartHead]:
@@ -299,6 +310,18 @@ def _load(settings: TrainingSettings, folder: Folder, dropout: dict[str, float])
         head = begin_labels(folder, model, settings.labels, settings.start_labels or {})
     setattr(model.config, JOIN_KEY, str(join_of(settings)))
     return model, head
+
+
+def _pad(model: Any, tokenizer: Any, who: str) -> int:
+    """The padding token that the model knows: decoders read the last one before it. One that knows none learns it."""
+    config = model.config.get_text_config()
+    if getattr(config, "pad_token_id", None) is None:
+        if tokenizer.pad_token_id is None:
+            fix = "save its tokenizer with one: tokenizer.pad_token = tokenizer.eos_token"
+            raise BadInput("has no padding token", where=who, fix=fix)
+        config.pad_token_id = tokenizer.pad_token_id
+    pad: int = config.pad_token_id
+    return pad if 0 <= pad < (known_tokens(model) or pad + 1) else tokenizer.pad_token_id or 0
 
 
 def _device(settings: TrainingSettings, who: str) -> tuple[str, Callable[[], Any]]:

@@ -1,6 +1,7 @@
 """A recipe: which data to train on, and the options of the trainer, as a TOML file or from the command line."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,8 +92,17 @@ def read_recipe(
 
 
 def find_trainer(name: str) -> Plugin:
-    """A trainer by its name; `nli` is the old one of `encoder`."""
-    return trainers.get("encoder" if name == "nli" else name)
+    """A trainer by its name, or by an old one."""
+    return trainers.get(with_new_name(name))
+
+
+def with_new_name(spec: str) -> str:
+    """A trainer's spec with the name that it has now: `encoder` was called `nli`.
+
+    >>> with_new_name("nli(start=encoder)"), with_new_name("nli"), with_new_name("nli-other")
+    ('encoder(start=encoder)', 'encoder', 'nli-other')
+    """
+    return re.sub(r"^nli(?=$|[(:])", "encoder", spec.strip())
 
 
 def bind_trainer(plugin: Plugin, options: Mapping[str, Any], where: str = "") -> Bound:
