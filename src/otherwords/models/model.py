@@ -83,7 +83,7 @@ class Model:
     uses_all_cores: bool = False
     by_driver: bool = False
     ways: tuple[str, ...] = (USUAL_WAY,)
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     keep_replies: Callable[[Path, float], None] | None = None
 
     def __post_init__(self) -> None:
