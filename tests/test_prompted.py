@@ -54,7 +54,7 @@ def served(say):
         return 200, {}, json.dumps({"model": "tiny", "choices": [choice], "usage": {}}).encode()
 
     with ChatServer(answer=answer) as server:
-        yield server, f"api:tiny(url={server.url})"
+        yield server, f"api:tiny(url={server.url}, readout=tokens)"
 
 
 def some_unread(prompt):
@@ -63,7 +63,9 @@ def some_unread(prompt):
 
 def test_what_cannot_be_read_is_an_answer_of_its_own(tmp_path):
     with served(some_unread) as (server, spec):
-        with pytest.warns(UserWarning, match=r"m: 2 of 16 answers could not be read; each counts as `unreadable`"):
+        with pytest.warns(
+            UserWarning, match="m: 2 of 16 answers could not be read, such as 'hmm'; each is `unreadable`"
+        ):
             table = ow.answer(suite(), f"m={spec}", canary=False, cache=tmp_path / "a.sqlite")
         asked = server.requests
         with pytest.warns(UserWarning, match="could not be read"):

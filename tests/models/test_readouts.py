@@ -67,8 +67,16 @@ def test_without_any_label_in_the_top_it_cannot_be_read(top):
 
 def test_a_token_that_may_begin_several_labels_belongs_to_none():
     logs = label_logs({"n": -0.1, "neu": -2.0, "ne": -9.0}, ["neutral", "no", "yes"])
-    assert logs[0] == np.logaddexp(-2.0, -9.0)
+    assert logs[0] == -2.0
     assert np.isnan(logs[1:]).all()
+
+
+def test_a_word_begins_with_its_longest_token():
+    """Shorter ones begin other words, too: what a tokenizer would not take does not count."""
+    logs = label_logs({"Yes": -1.0, "Y": -2.0, " No": -2.0, "N": -0.5, " Nothing": -0.1}, [" Yes", " No"])
+    np.testing.assert_allclose(logs, [np.logaddexp(-1.0, -2.0), np.logaddexp(-2.0, -0.5)])  # "YES" may be "Y", "ES"
+    logs = label_logs({"entail": -1.0, "ent": -2.0, "e": -0.1, "no": -3.0}, ["entailment", "no"])
+    np.testing.assert_allclose(logs, [-1.0, -3.0])
 
 
 def test_replies_that_begin_all_labels_alike_are_refused():

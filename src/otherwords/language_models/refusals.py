@@ -30,6 +30,7 @@ _NO_MODEL = re.compile(
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.I)
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.I)
 _LOGPROBS = re.compile(r"log_?prob", re.I)
+_TEMPERATURE = re.compile(r"temperature|top_p|penalty", re.I)
 
 
 def message_of(body: bytes) -> str:
@@ -76,7 +77,11 @@ def judge(
     if status in (404, 405):
         fix = "check the url: most end in /v1; for a chat or plain completions alone, say chat=true or chat=false"
         return BadInput(f"{endpoint.url} has no such service ({status}: {shown})", where=where, fix=fix)
-    fix = "use another readout, such as text" if _LOGPROBS.search(message) else "see what the server says"
+    fix = "see what the server says"
+    if _LOGPROBS.search(message):
+        fix = "use another readout, such as text"
+    elif _TEMPERATURE.search(message):
+        fix = "find out what it accepts, which is then known: otherwords probe"
     return BadInput(f"{endpoint.url} refused the request ({status}): {shown}", where=where, fix=fix)
 
 

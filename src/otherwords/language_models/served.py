@@ -55,7 +55,6 @@ class Served:
         self._sender = Sender(endpoint, capabilities, concurrency, manner)
         self._store: Path | None = None
         self._not_before = 0.0
-        self.withheld = 0
 
     @property
     def identity(self) -> str:
@@ -74,12 +73,6 @@ class Served:
     def keep_replies(self, answers: Path, not_before: float) -> None:
         """Keep replies beside an answer cache, and use none that is older than a time."""
         self._store, self._not_before = replies_path(answers), not_before
-
-    def uncacheable(self) -> str:
-        """Why answers must not be stored: some were withheld, which another time they may not be."""
-        if not self.withheld:
-            return ""
-        return f"{self.withheld:,} {'was' if self.withheld == 1 else 'were'} withheld by the server's content filter"
 
     def key(self, request: Request) -> bytes:
         """What the reply to a request is stored under: all that is sent, and which repetition it is."""
@@ -160,7 +153,6 @@ class Served:
     ) -> None:
         """Store replies, then count them; those that were withheld are not stored."""
         lasting = {key: one for key, one in replies.items() if one.finish != FILTER}
-        self.withheld += len(replies) - len(lasting)
         if store and lasting:
             store.store(self.identity, lasting)
         done.put(replies)

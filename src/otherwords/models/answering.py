@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, WrongAnswer, caller_level, setting
+from ..errors import BadInput, WrongAnswer, caller_level, setting, shorten
 from ..frames import LABEL_MASS
 from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
@@ -441,7 +441,8 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
 def warn_unread(model: Answerer, unread: int, count: int, mass: float | None) -> None:
     """Warn, once for a whole table, of answers that could not be read, and of a model that says something else."""
     if unread:
-        message = f"{model.name}: {unread:,} of {count:,} answers could not be read; each counts as `{UNREADABLE}`"
+        first = f", such as {shorten(model.model.unread[0], 100)}" if model.model.unread else ""
+        message = f"{model.name}: {unread:,} of {count:,} answers could not be read{first}; each is `{UNREADABLE}`"
         warnings.warn(f"{message}, which is never right; try another template or readout", stacklevel=caller_level())
     if mass is not None and mass < LOW_MASS:
         message = f"{model.name}: the labels have {mass:.1%} of the probability on average (column `{LABEL_MASS}`)"

@@ -66,6 +66,7 @@ class Model:
     that gives the same answer to the same text, whatever happens, has none. `columns` are constant
     columns of its answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a
     time: a model that keeps what it was told, reply by reply, does so beside that file, and uses nothing older.
+    `unread` are replies that could not be read, the first of them.
     """
 
     function: Callable[[Batch], Any]
@@ -85,6 +86,7 @@ class Model:
     ways: tuple[str, ...] = (USUAL_WAY,)
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     keep_replies: Callable[[Path, float], None] | None = None
+    unread: Sequence[str] = field(default=(), hash=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

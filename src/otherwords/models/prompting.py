@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import BadInput
-from ..language_models.completion import LanguageModel
+from ..errors import BadInput, caller_level
+from ..language_models.completion import Capabilities, LanguageModel
 from ..problem import FIRST_TIME, Batch, Task
 from .model import Model, Reply
 from .readouts import AUTO, Read, Readout, choose
@@ -40,8 +41,8 @@ def prompted(
     (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the language model,
     the content of template and shots, the readout and what this needs of the model: sign no option of these by itself.
     """
-    chosen = read_template(template, task)
     can = model.capabilities
+    chosen = _accepted(read_template(template, task), can, where)
     chat = _is_chat(chosen, can.chat, can.plain, where)
     try:
         kind, needs = choose(model, readout, chosen)
@@ -53,14 +54,16 @@ def prompted(
     solved = draw(chosen, task, count=shots, source=shots_from, seed=seed)
     form = "chat" if chat else "plain"
     drawn = f"+{len(solved.slots)}@{solved.identity}" if solved.slots else ""
+    asked = Questioner(read, chosen, chat, solved)
     return Model(
-        Questioner(read, chosen, chat, solved),
+        asked,
         labels=tuple(task.labels),
         identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
         batch_invariant=False,
         batch_size=batch_size,
         ways=(*WAYS, "cold") if can.cold else WAYS,
         columns={"template": chosen.name},
+        unread=asked.unread,
     )
 
 
@@ -74,6 +77,16 @@ def _is_chat(template: Template, chat: bool, plain: bool, where: str) -> bool:
     return wanted == "chat"
 
 
+def _accepted(template: Template, can: Capabilities, where: str) -> Template:
+    """The template, without a temperature where the model refuses one: it then answers as it pleases."""
+    given = template.parameters.temperature
+    if can.temperature or given is None:
+        return template
+    message = f"{where or 'the model'} accepts no temperature, and answers at its own instead of {given:g}"
+    warnings.warn(f"{message}: ask again (repeats) to see how far its answers vary", stacklevel=caller_level())
+    return replace(template, parameters=replace(template.parameters, temperature=None))
+
+
 @dataclass(frozen=True)
 class Questioner:
     """Answers batches of problems by asking a language model."""
@@ -82,6 +95,7 @@ class Questioner:
     template: Template
     chat: bool
     shots: Shots
+    unread: list[str] = field(default_factory=list, compare=False)
 
     def __call__(self, batch: Batch) -> Reply:
         """Ask about each problem, and read the answers."""
@@ -91,7 +105,9 @@ class Questioner:
         requests = [self.template.request(one, self.shots.before(one), chat=self.chat) for one in problems]
         if way or batch.repeat.number:
             requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
-        return as_reply(self.readout(requests), list(self.template.words), batch.task)
+        answers = self.readout(requests)
+        self.unread.extend(one.reply for one in answers if one.label is None and not self.unread)
+        return as_reply(answers, list(self.template.words), batch.task)
 
 
 def as_reply(answers: Sequence[Read], order: Sequence[str], task: Task) -> Reply:

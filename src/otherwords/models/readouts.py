@@ -8,7 +8,8 @@ of its own, and is never guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -39,12 +40,13 @@ _ENDS = ".,;:!?()]}"
 class Read(NamedTuple):
     """One answer: a label or None, the log-probability of each label (NaN: unknown), whether it may be stored.
 
-    `logs` is None where the readout gives no probabilities.
+    `logs` is None where the readout gives no probabilities; `reply` is what was said.
     """
 
     label: str | None
     logs: tuple[float, ...] | None = None
     storable: bool = True
+    reply: str = ""
 
 
 def refuse_alike(words: Mapping[str, str]) -> None:
@@ -193,9 +195,11 @@ class Readout:
 
     def _from_top(self, reply: Completion) -> Read:
         if reply.finish == FILTER:
-            return Read(None, storable=False)
-        logs = label_logs(reply.top[0] if reply.top else {}, self._texts, exact=self.template.exact)
-        return _best(logs, list(self.template.words))
+            return Read(None, storable=False, reply="(withheld by a filter)")
+        top = reply.top[0] if reply.top else {}
+        logs = label_logs(top, self._texts, exact=self.template.exact)
+        likeliest = max(top, key=lambda token: top[token], default=reply.text)
+        return _best(logs, list(self.template.words))._replace(reply=likeliest)
 
     def _score(self, requests: Sequence[Request]) -> list[Read]:
         texts = self._texts
@@ -230,26 +234,28 @@ def _variants(word: str) -> list[str]:
 def label_logs(top: Mapping[str, float], texts: Sequence[str], *, exact: bool = False) -> npt.NDArray[np.float64]:
     """The log-probability of each label's first token among the likeliest tokens; NaN where none of it is there.
 
-    Tokens that differ in case or in spaces around them are summed, unless `exact`: then a label has the longest token
-    with which its text begins, as it is. A token that could begin several labels belongs to none.
+    A word begins with the longest token that it begins with: what a tokenizer would take, as far as one can tell from
+    outside. Its forms in other cases, with a space before them and without, are summed, each token once; not where it
+    is `exact`. A token that belongs to several labels belongs to none.
 
-    >>> label_logs({" yes": -0.7, "Yes": -1.6, " no": -2.3, "n": -4.0}, [" yes", " no", " neutral"]).round(2).tolist()
-    [-0.36, -2.3, nan]
+    >>> label_logs({" yes": -0.7, "Yes": -1.6, "Y": -3.0, " no": -2.3}, [" yes", " no", " neutral"]).round(2).tolist()
+    [-0.29, -2.3, nan]
     """
+    forms = [[text] if exact else _variants(text.strip()) for text in texts]
+    owned = [{longest for form in some if (longest := _longest_start(form, top))} for some in forms]
+    counts = Counter(token for tokens in owned for token in tokens)
+    starts = Counter(token for token in top for some in forms if any(form.startswith(token) for form in some))
     logs = np.full(len(texts), np.nan)
-    plain = [text if exact else text.strip().casefold() for text in texts]
-    lengths = [0] * len(texts)
-    for token, log in top.items():
-        start = token if exact else token.strip().casefold()
-        owners = [place for place, text in enumerate(plain) if start and text.startswith(start)]
-        if len(owners) != 1:
-            continue
-        (place,) = owners
-        if not exact:
-            logs[place] = log if np.isnan(logs[place]) else np.logaddexp(logs[place], log)
-        elif len(start) > lengths[place]:
-            logs[place], lengths[place] = log, len(start)
+    for place, tokens in enumerate(owned):
+        alone = sorted(token for token in tokens if counts[token] == 1 and starts[token] == 1)
+        if alone:
+            logs[place] = np.logaddexp.reduce([top[token] for token in alone])
     return logs
+
+
+def _longest_start(text: str, tokens: Iterable[str]) -> str:
+    """The longest of the tokens that a text begins with; none, if that is a blank alone."""
+    return max((one for one in tokens if one.strip() and text.startswith(one)), key=len, default="")
 
 
 def _best(logs: Floats, labels: Sequence[str]) -> Read:
@@ -262,8 +268,8 @@ def _best(logs: Floats, labels: Sequence[str]) -> Read:
 def read_text(reply: Completion, words: Mapping[str, str]) -> Read:
     """Read a free answer by the strict rule of `find_label`; what a filter withheld is not stored."""
     if reply.finish == FILTER:
-        return Read(None, storable=False)
-    return Read(find_label(reply.text, words))
+        return Read(None, storable=False, reply="(withheld by a filter)")
+    return Read(find_label(reply.text, words), reply=reply.text)
 
 
 def find_label(text: str, words: Mapping[str, str]) -> str | None:
