@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from otherwords.errors import BadInput
 from otherwords.language_models.completion import FILTER, LENGTH, STOP, Capabilities, Message, Request, Usage
 from otherwords.language_models.dialects import Malformed, body_of, completion_of
 from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.refusals import judge
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "requests"
 CHAT = (Message("system", "Answer with one word."), Message("user", "Zoë sleeps. Does she?"))
@@ -136,8 +138,57 @@ def test_a_text_is_scored_by_its_own_tokens() -> None:
     reply = completion_of(VLLM, request, {"choices": [{"text": "", "logprobs": logprobs}]})
     assert reply.score == -7
     cut = {"tokens": ["Zoë"], "token_logprobs": [None]}
-    with pytest.raises(Malformed, match="the whole text"):
+    with pytest.raises(Malformed, match="does not end with the text"):
         completion_of(VLLM, request, {"choices": [{"text": "", "logprobs": cut}]})
+
+
+# vLLM, as it replied
+
+
+def recorded(name: str) -> tuple[int, dict]:
+    """The status and the body of a reply that vLLM 0.32 gave; the file says to what."""
+    reply = json.loads((GOLDEN.parent / "vllm_replies.json").read_text(encoding="utf-8"))["replies"][name]
+    return reply["status"], reply["reply"]
+
+
+def test_what_vllm_scores_is_the_end_of_the_prompt_though_its_tokens_begin_with_a_mark() -> None:
+    request = Request(text="A man sleeps. He is", scored=" awake")
+    _, body = recorded("scored")
+    assert body["choices"][0]["logprobs"]["tokens"][0] == "<s>"
+    reply = completion_of(VLLM, request, body)
+    assert reply.score == body["choices"][0]["logprobs"]["token_logprobs"][-2]
+    del body["usage"]
+    assert completion_of(VLLM, request, body).score == reply.score
+
+
+def test_replies_of_vllm_are_read() -> None:
+    chat = completion_of(VLLM, Request(messages=CHAT, logprobs=5), recorded("chat_logprobs")[1])
+    assert (chat.text, chat.finish, len(chat.top)) == ("^", LENGTH, 1)
+    assert set(chat.top[0]) == {"^", "?", ""}  # tokens that have no text are one
+    assert chat.top[0][""] == pytest.approx(math.log(sum(map(math.exp, (-2.758841, -2.765385, -2.818371)))), abs=1e-5)
+    plain = completion_of(VLLM, Request(text="x", logprobs=5), recorded("plain_logprobs")[1])
+    assert (plain.text, plain.usage) == ("u", Usage(7, 0, 1))
+    assert plain.top[0]["is"] == pytest.approx(-2.667657, abs=1e-6)
+    held = completion_of(VLLM, Request(messages=CHAT, choices=("quartz", "zephyr")), recorded("structured_outputs")[1])
+    assert (held.text, held.finish) == ("zephyr", STOP)
+    free = completion_of(VLLM, Request(messages=CHAT, choices=("quartz", "zephyr")), recorded("guided_choice")[1])
+    assert free.text not in ("quartz", "zephyr")  # this version accepts the field of earlier ones, and ignores it
+    assert len(completion_of(VLLM, Request(messages=CHAT, n=2), recorded("several")[1]).more) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("too_long", "a prompt is too long for the model"),
+        ("unknown_model", "does not know this model: The model `other` does not exist"),
+        ("too_many_logprobs", r"refused the request \(400\): .*max allowed: 40.*; use another readout, such as text"),
+    ],
+)
+def test_refusals_of_vllm_say_what_to_do(name: str, found: str) -> None:
+    status, body = recorded(name)
+    error = judge(VLLM, Request(messages=CHAT), status, json.dumps(body).encode())
+    assert isinstance(error, BadInput)
+    assert re.search(found, str(error))
 
 
 def test_a_message_of_anthropic_has_all_its_texts_and_counts_cached_tokens() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +48,7 @@ def test_llama_cpp_is_known_for_what_it_does(tiny: Endpoint) -> None:
 
 @pytest.mark.slow
 def test_the_noise_of_a_real_model_is_seen(llama_server: str) -> None:
-    """Which kind moves depends on the machine; that something does was seen on each so far (0.12 to 0.32 nat)."""
+    """Which kind moves depends on the machine; on one with two cores, 0.12 to 0.32 nat were seen."""
     found = probe(Endpoint("smollm2", llama_server))
     assert found.capabilities.context == llama_cpp.CONTEXT
     assert max(found.noise.values()) > 0.001
@@ -81,7 +80,8 @@ def test_limits_hold_for_it(tiny: Endpoint) -> None:
         probe(tiny)
 
 
-# Servers as others are, in the forms that their documentation gives
+# Servers as others are: that of vLLM as 0.32 replied (tests/golden/vllm_replies.json), the others from what is known of
+# their interfaces; none of them was recorded
 
 
 def _reply(body: Body, text: str, logprobs: Any = None, **more: Any) -> Answer:
@@ -140,9 +140,10 @@ def vllm(path: str, body: Body) -> Answer | None:
     if "structured_outputs" in body:
         return _reply(body, body["structured_outputs"]["choice"][0])
     if body.get("echo"):
-        tokens = [*(body["prompt"][start : start + 5] for start in range(0, len(body["prompt"]), 5)), "."]
-        numbers = [None, *[-0.5] * (len(tokens) - 1)]
-        return _reply(body, body["prompt"], {"tokens": tokens, "token_logprobs": numbers, "top_logprobs": None})
+        prompt = body["prompt"]
+        tokens = ["<s>", *(prompt[start : start + 5] for start in range(0, len(prompt), 5)), "."]
+        logprobs = {"tokens": tokens, "token_logprobs": [None, *[-0.5] * (len(tokens) - 1)], "top_logprobs": None}
+        return _reply(body, prompt, logprobs, prompt_tokens=len(tokens) - 1)
     text = f"drawn with {body.get('seed')}" if body.get("temperature") else "Yes"
     if "messages" in body:
         return _reply(body, text, _chat_top(body["top_logprobs"]) if body.get("logprobs") else None, n=body.get("n", 1))
@@ -171,15 +172,17 @@ def test_numbers_that_move_are_measured() -> None:
     numbers = count()
 
     def moving(path: str, body: Body) -> Answer | None:
-        top = _chat_top(20)
+        if not body.get("logprobs"):
+            return openai(path, body)
+        top, moved = _chat_top(20), 0.125 * (next(numbers) % 2)
         for one in top["content"][0]["top_logprobs"]:
-            one["logprob"] -= 0.125 * (next(numbers) % 2)
-        return _reply(body, "Yes", top) if body.get("logprobs") else openai(path, body)
+            one["logprob"] -= moved
+        return _reply(body, "Yes", top)
 
     with ChatServer(answer=moving) as stub:
         found = probe(Endpoint("tiny", stub.url))
-    assert found.noise == {"again": 0.0, "parallel": 0.0} or max(found.noise.values()) == 0.125
-    assert all(math.isfinite(one) for one in found.noise.values())
+    assert found.noise["again"] == 0.125
+    assert found.noise["parallel"] in (0.0, 0.125)  # whichever of the two requests comes first
 
 
 def test_a_server_that_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,18 +209,19 @@ def _after(tokens: Sequence[str], top: tuple[Mapping[str, float], ...], begin: i
 def _scored(request: Request, body: Mapping[str, Any]) -> Completion:
     """The log-probability of a text after another, where the server gives that of each token of a prompt.
 
-    A token that reaches over the border counts with the text that is scored.
+    The text is what the prompt ends with: tokens are counted from there, because a server may show marks of the
+    beginning as tokens with a text of their own. One that reaches over the border counts with the text.
     """
-    given = body["choices"][0]["logprobs"]
-    begin, end = len(request.text), len(request.text) + len(request.scored)
-    score, place = 0.0, 0
-    for token, logprob in zip(given["tokens"], given["token_logprobs"], strict=True):
-        if begin < place + len(token) and place < end:
-            score += float(logprob)
-        place += len(token)
-    if place < end:
-        raise ValueError("the reply does not have the whole text")
-    return Completion(request.scored, STOP, (), score, _usage(body.get("usage")))
+    given, usage = body["choices"][0]["logprobs"], _usage(body.get("usage"))
+    count = usage.prompt or len(given["tokens"]) - 1  # the last one is written, because none is not allowed
+    scored, score = "", 0.0
+    for token, logprob in reversed([*zip(given["tokens"], given["token_logprobs"], strict=True)][:count]):
+        scored, score = token + scored, score + float(logprob)
+        if len(scored) >= len(request.scored):
+            break
+    if not scored.endswith(request.scored):
+        raise ValueError("the reply does not end with the text")
+    return Completion(request.scored, STOP, (), score, usage)
 
 
 def _usage(given: Any) -> Usage:

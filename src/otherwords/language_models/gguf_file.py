@@ -181,7 +181,10 @@ def _load(path: Path, context: int, threads: int, key: str, where: str) -> Any:
     if threads:
         params.cpuparams.n_threads = threads
     try:
-        return xllamacpp.Server(params)
+        server = xllamacpp.Server(params)
+        # One that is ended before its thread has begun to work is waited for without end: with a reply, it has begun.
+        server.handle_completions({"prompt": "a", "max_tokens": 1, "cache_prompt": False})
+        return server
     except RuntimeError as error:
         fix = "try it with llama.cpp's own tools, or give a smaller context"
         raise BadInput("llama.cpp cannot load it", where=where, fix=fix) from error
