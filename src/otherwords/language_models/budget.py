@@ -225,7 +225,11 @@ class Budget:
             self.spent(held.model).requests -= 1
 
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
-        """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`."""
+        """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`.
+
+        A reply that does not say how many tokens it took counts at its most, too: a limit is one with any server.
+        """
+        used = used if used and any(used) else None
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0
         with self._lock:
             self._outstanding -= 1

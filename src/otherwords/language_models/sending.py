@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed
+from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed, shorten
 from .budget import Budget, Reservation
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import Malformed, body_of, completion_of
 from .endpoint import Endpoint
 from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
-from .refusals import BUSY, is_same_model, judge
+from .refusals import BUSY, is_same_model, judge, message_of
 
 #: Tries of a request that fails while others succeed, and of the very first one: a server that is not there is not.
 TRIES, FIRST_TRIES = 15, 3
@@ -79,7 +79,7 @@ class Sender:
         self._error: BaseException | None = None
         self._verify: ssl.SSLContext | None = None
 
-    async def send(self, asked: Iterator[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
+    async def send(self, requests: Sequence[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
 
         The first request ever is sent by itself: what is wrong with the server shows there. So is each that must be
@@ -87,10 +87,10 @@ class Sender:
         """
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        keeper = _Keeper(keep)
+        keeper, asked = _Keeper(keep), iter(requests)
         if not self.names:
             await self._work(budget, keeper, islice(asked, 1))
-        count = 1 if alone else self.pace.most
+        count = 1 if alone else min(self.pace.most, len(requests))
         workers = [asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)
@@ -214,37 +214,43 @@ class Sender:
 
         path, body = body_of(self.endpoint, request, self.can)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        headers = {"content-type": "application/json", **self.endpoint.headers()}
+        sent = {"content": content, "headers": {"content-type": "application/json", **self.endpoint.headers()}}
+        url, where = f"{self.endpoint.url}{path}", f"api:{self.endpoint.model}"
         try:
-            async with asyncio.timeout(self.manner.timeout):
-                answer = await client.post(f"{self.endpoint.url}{path}", content=content, headers=headers)
+            async with asyncio.timeout(self.manner.timeout), client.stream("POST", url, **sent) as answer:
+                received = await _received(answer)
+        except httpx2.InvalidURL as error:
+            fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
+            return Try(error=BadInput(f"is no address ({self._name(error)})", where=where, field="url", fix=fix))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return Try(reason=f"cannot be reached ({self._name(error)})")
         except (TimeoutError, httpx2.TimeoutException):
             return Try(reason=f"did not reply within {self.manner.timeout:g} seconds", charged=True)
         except httpx2.RequestError as error:
             return Try(reason=f"broke off ({self._name(error)})", charged=True)
-        return self._read(request, answer)
+        if received is None:
+            return Try(reason=f"sent more than {_LARGEST // 1_000_000} MB", charged=True)
+        return self._read(request, answer.status_code, answer.headers, received)
 
     def _name(self, error: Exception) -> str:
         return self.endpoint.scrub(str(error) or type(error).__name__)
 
-    def _read(self, request: Request, answer: Any) -> Try:
+    def _read(self, request: Request, status: int, headers: Any, content: bytes) -> Try:
         """What came back: a reply, a refusal, or neither."""
-        status, headers = answer.status_code, answer.headers
         if not 200 <= status < 300:
-            judged = judge(self.endpoint, request, status, answer.content, headers.get("location", ""))
+            judged = judge(self.endpoint, request, status, content, headers.get("location", ""))
             if isinstance(judged, Completion):
                 return Try(judged, charged=True)
             wait = asked_to_wait(headers) or (rest_until_reset(headers, 1) if status == 429 else 0.0)
             return Try(None, judged, f"replied with {status}", wait, status in BUSY)
         try:
-            body = json.loads(answer.content)
+            body = self.endpoint.read_json(content)
             if isinstance(body, dict) and "error" in body and not body.get("choices"):
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
         except (ValueError, RecursionError, Malformed):
-            return Try(reason=UNREADABLE_REPLY, charged=True)
+            begin = shorten(self.endpoint.scrub(message_of(content)), 100)
+            return Try(reason=f"{UNREADABLE_REPLY}: {begin}", charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
@@ -312,6 +318,16 @@ class _Keeper:
         replies, self._replies = self._replies, {}
         if replies:
             self._keep(replies)
+
+
+async def _received(answer: Any) -> bytes | None:
+    """The body of an answer, unpacked; none if that is too long, however short it came."""
+    content = bytearray()
+    async for some in answer.aiter_bytes():
+        content += some
+        if len(content) > _LARGEST:
+            return None
+    return bytes(content)
 
 
 def refuse_missing() -> None:

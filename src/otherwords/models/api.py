@@ -10,7 +10,7 @@ from ..language_models.completion import Capabilities
 from ..language_models.endpoint import Endpoint, endpoint_of
 from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
-from ..language_models.served import CONCURRENCY, Served
+from ..language_models.served import CONCURRENCY, MOST, Served
 from ..problem import Task, get_task
 from ..registry import models
 from .model import Model
@@ -112,8 +112,8 @@ def _refuse_wrong(where: str, chat: str, concurrency: int, seconds: dict[str, fl
     """Refuse options that make no sense, before anything is sent."""
     if chat not in ("auto", "true", "false"):
         raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
-    if concurrency < 1:
-        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix="give 1 or more")
+    if not 1 <= concurrency <= MOST:
+        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix=f"give 1 to {MOST:,}")
     for name, value in seconds.items():
         if not value > 0:
             raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")
