@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections import Counter
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from otherwords.language_models import pacing, sending
 from otherwords.language_models.budget import Budget, Price, Prices, spending
 from otherwords.language_models.completion import FILTER, Capabilities, Completion, Message, Request
 from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.replies import ReplyStore, replies_path
 from otherwords.language_models.sending import Manner
 from otherwords.language_models.served import Counted, Served
 
@@ -307,9 +310,9 @@ def test_a_server_may_go_by_another_name(name: str) -> None:
 
 def test_the_name_of_replies_can_be_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(model="tiny-2") as server:
-        replies(served(server, manner=Manner(served_as="tiny-2")), [asked(1)])
+        replies(served(server, served_as="tiny-2"), [asked(1)])
         with pytest.raises(ServerFailed, match="replied as 'tiny-2'"):
-            replies(served(server, manner=Manner(served_as="tiny-1")), [asked(1)])
+            replies(served(server, served_as="tiny-1"), [asked(1)])
 
 
 def prices() -> Prices:
@@ -377,12 +380,38 @@ def test_anthropic_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> N
         assert found[0].usage.completion == 1
 
 
+def test_a_reply_that_cannot_be_stored_stops_the_sending_and_is_said(store: Path) -> None:
+    with ReplyStore(replies_path(store)) as file, closing(sqlite3.connect(file.path)) as database:
+        full = "create trigger full before insert on replies begin select raise(abort, 'the disk is full'); end"
+        database.execute(full)
+        with ChatServer(latency=0.01) as server:
+            model = served(server, concurrency=4)
+            model.keep_replies(store, 0.0)
+            with pytest.raises(OSError, match="replies cannot be written"):
+                replies(model, [asked(number) for number in range(100)])
+        assert server.requests < 20
+
+
+def test_a_server_that_counts_no_tokens_costs_the_most() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        reply = server._reply(path, body, "x", "tiny")
+        return 200, {}, json.dumps({**reply, "usage": None}).encode()
+
+    budget = Budget(max_cost=0.05, prices=prices())
+    with ChatServer(answer=answer) as server, spending(budget), pytest.raises(LimitReached):
+        replies(served(server), [asked(number) for number in range(100)])
+    assert 0.03 < budget.cost <= 0.05
+
+
+def test_a_reply_without_log_probabilities_is_paid_for() -> None:
+    budget = Budget(prices=prices())
+    with ChatServer(logprobs=False) as server, spending(budget), pytest.raises(BadInput):
+        replies(served(server), [asked(1)])
+    assert budget.cost > 0
+
+
 def test_replies_come_as_they_are_stored(store: Path) -> None:
     """Whatever was given out is in the file already."""
-    import sqlite3
-
-    from otherwords.language_models.replies import replies_path
-
     with ChatServer(faults=0.2, slow=0.01) as server:
         model = served(server)
         model.keep_replies(store, 0.0)

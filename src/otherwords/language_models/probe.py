@@ -100,7 +100,7 @@ def find_stored(endpoint: Endpoint) -> ProbeResult | None:
 
 def _path(endpoint: Endpoint) -> Path:
     """Beside the answer cache that all runs share."""
-    return answer_cache_path().parent / "probes" / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
+    return answer_cache_path().parent / "probes" / f"{digest(endpoint.identity)[:24]}.json"
 
 
 def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
