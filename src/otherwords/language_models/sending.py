@@ -28,8 +28,8 @@ TRIES, FIRST_TRIES = 15, 3
 FAILURES, PATIENCE = 10, 120.0
 #: Why a reply without log-probabilities is an error where they were asked for.
 NO_LOGPROBS = "gives no log-probabilities"
-#: Why a reply is none; another try rarely helps.
-UNREADABLE_REPLY = "sent a reply that cannot be read"
+#: Why a reply is none, though it is JSON; another try rarely helps.
+UNREADABLE_REPLY = "sent a reply that lacks what was asked for"
 
 #: Takes replies under their keys.
 Keep = Callable[[dict[bytes, Completion]], None]
@@ -240,10 +240,13 @@ class Sender:
             return Try(None, judged, f"replied with {status}", wait, status in BUSY)
         try:
             body = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            return Try(reason="sent a reply that is no JSON", charged=True)
+        try:
             if isinstance(body, dict) and "error" in body and not body.get("choices"):
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
-        except (ValueError, RecursionError, Malformed):
+        except Malformed:
             return Try(reason=UNREADABLE_REPLY, charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
