@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput, LimitReached
-from otherwords.language_models.budget import Budget, Price, Prices, added, make_budget, most_tokens, read_prices
+from otherwords.language_models.budget import (
+    Budget,
+    Price,
+    Prices,
+    Spent,
+    added,
+    make_budget,
+    most_tokens,
+    read_prices,
+)
 from otherwords.language_models.completion import Message, Request, Usage
 
 TABLE = (
@@ -93,6 +102,15 @@ def test_what_was_refused_costs_nothing_and_what_was_lost_its_most() -> None:
         budget.settle(one, None, charged=charged)
     assert budget.cost == PRICES.by_model["m"].of(most_tokens(REQUEST)) > 0
     assert budget.as_json()["m@u"]["unknown"] == 1
+
+
+def test_what_was_not_sent_after_all_was_no_request() -> None:
+    budget = Budget(max_requests=1, prices=PRICES)
+    one = budget.reserve("m@u", "m", REQUEST, retry=True)
+    assert one
+    budget.release(one)
+    assert budget.spent("m@u") == Spent()
+    assert budget.reserve("m@u", "m", REQUEST)
 
 
 def test_ledgers_are_added() -> None:

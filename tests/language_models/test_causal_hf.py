@@ -51,7 +51,7 @@ def prefixes(monkeypatch):
     """The beginnings that models were continued from."""
     seen, real = [], shared_prefix.continuing
     monkeypatch.setattr(
-        causal_hf, "continuing", lambda model, prefix: seen.append(prefix.length) or real(model, prefix)
+        shared_prefix, "continuing", lambda model, prefix: seen.append(prefix.length) or real(model, prefix)
     )
     return seen
 
@@ -111,7 +111,7 @@ def test_one_prompt_with_other_shots_does_not_keep_the_rest_from_sharing(opened,
 
 
 def test_where_memory_ends_batches_are_halved(opened, monkeypatch):
-    model, requests, sizes, real = opened(), asked(), [], causal_hf._forward
+    model, requests, sizes, real = opened(), asked(), [], causal_hf.forward
     whole = model.continuations(requests, WORDS, first=True)
 
     def small(model, prefix, read, input_ids, at, **more):
@@ -120,7 +120,7 @@ def test_where_memory_ends_batches_are_halved(opened, monkeypatch):
             raise torch.OutOfMemoryError("CUDA out of memory")
         return real(model, prefix, read, input_ids, at, **more)
 
-    monkeypatch.setattr(causal_hf, "_forward", small)
+    monkeypatch.setattr(causal_hf, "forward", small)
     assert np.abs(model.continuations(requests, WORDS, first=True) - whole).max() < 1e-4
     assert max(sizes) > 1
 

@@ -1,6 +1,7 @@
 """Addresses and keys: what is refused, what is warned of, and that a key is in no message."""
 
 import warnings
+from typing import Any
 
 import pytest
 
@@ -92,9 +93,19 @@ def test_an_address_on_another_machine_that_is_not_encrypted_is_warned_of(url: s
     assert ["not encrypted" in str(one.message) for one in found] == [True] * warned
 
 
-def test_more_fields_are_part_of_the_identity() -> None:
-    one, two = Endpoint("m", extra={"top_k": 1}), Endpoint("m", extra={"top_k": 2})
-    assert len({Endpoint("m").identity, one.identity, two.identity}) == 3
+def test_whatever_decides_the_answers_is_part_of_the_identity() -> None:
+    given: list[dict[str, Any]] = [
+        {},
+        {"extra": {"top_k": 1}},
+        {"extra": {"top_k": 2}},
+        {"served_as": "m-2024"},
+        {"served_as": "m-2025"},
+        {"dialect": "anthropic"},
+        {"url": "http://other/v1"},
+    ]
+    names = {Endpoint("m", **{"url": "http://host/v1", **one}).identity for one in given}
+    assert len(names) == len(given)
+    assert Endpoint("m", "http://host/v1", key_env="OTHER").identity in names
 
 
 def test_a_dialect_that_nobody_speaks_is_refused() -> None:

@@ -16,6 +16,7 @@ from chat_server import Answer, ChatServer, refusal
 from refusals import refuses
 
 from otherwords.errors import BadInput, LimitReached, ServerFailed
+from otherwords.language_models import pacing
 from otherwords.language_models.budget import Budget, spending
 from otherwords.language_models.completion import Capabilities
 from otherwords.language_models.endpoint import Endpoint
@@ -205,6 +206,37 @@ def test_a_busy_server_is_waited_for() -> None:
 
     with ChatServer(answer=busy) as stub:
         assert probe(Endpoint("tiny", stub.url)).capabilities == USUAL
+
+
+def test_faults_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third reply fails or cannot be read."""
+    monkeypatch.setattr(pacing, "BACKOFF", 0.01)
+    numbers = count()
+
+    def faulty(path: str, body: Body) -> Answer | None:
+        number = next(numbers)
+        faults = (refusal(500, "an error"), refusal(503, "busy"), (200, {}, b'{"id": "x", "choices": ['))
+        return faults[number // 3 % 3] if number % 3 == 0 else openai(path, body)
+
+    with ChatServer(answer=faulty) as stub:
+        assert probe(Endpoint("tiny", stub.url)).capabilities == USUAL
+
+
+def test_a_server_that_breaks_at_a_field_cannot_do_what_it_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pacing, "BACKOFF", 0.01)
+
+    def breaking(path: str, body: Body) -> Answer | None:
+        return refusal(500, "an error") if body.get("logprobs") else openai(path, body)
+
+    with ChatServer(answer=breaking) as stub:
+        assert probe(Endpoint("tiny", stub.url)).capabilities == replace(USUAL, logprobs=0)
+
+
+def test_a_server_that_wants_a_long_rest_is_left_alone() -> None:
+    with ChatServer(answer=lambda path, body: refusal(429, "tomorrow", headers={"retry-after": "86400"})) as stub:
+        with pytest.raises(ServerFailed, match="wants no request for 86,400 seconds"):
+            probe(Endpoint("tiny", stub.url))
+        assert stub.requests == 1
 
 
 def test_what_is_on_no_server_cannot_be_probed() -> None:

@@ -21,6 +21,7 @@ from otherwords.datasets.suite import open_source
 from otherwords.errors import BadInput, LimitReached
 from otherwords.language_models import pacing
 from otherwords.language_models.replies import ReplyStore
+from otherwords.problem import TASKS
 from otherwords.registry import models
 from otherwords.running.driver import Driver
 from otherwords.running.engines import InProcess, make_engine
@@ -45,6 +46,11 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
 
 
+def spec(server: ChatServer, *options: str) -> str:
+    """A model that needs no probe: its readout is named."""
+    return f"api:tiny({', '.join([f'url={server.url}', 'readout=tokens', *options])})"
+
+
 def problems(count: int) -> pl.DataFrame:
     """Originals with two variants each."""
     rows = []
@@ -58,7 +64,7 @@ def problems(count: int) -> pl.DataFrame:
 
 
 def scores(folder: Path, server: ChatServer, count: int, **more: Any) -> list[float]:
-    model = f"tiny=api:tiny(url={server.url}, timeout=1.0)"
+    model = f"tiny={spec(server, 'timeout=1.0')}"
     settings = {"metrics": ["flip_rate", "accuracy_original", "p_c"], "replicates": 10, "canary": False}
     result = ow.run(data=[problems(count)], models=[model], out=folder, cache=None, **settings, **more)
     assert result.manifest["spent"]["now"]["tiny@" + server.url.partition("://")[2]]["requests"] == server.requests
@@ -100,7 +106,7 @@ def test_a_run_that_is_killed_or_interrupted_sends_no_finished_request_again(
     problems(count).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer(latency=0.02, model="tiny") as server:
         command = ["answer", str(tmp_path / "suite.jsonl"), "--no-canary", "-o", str(tmp_path / "answers.jsonl"), "-q"]
-        command += ["-m", f"api:tiny(url={server.url}, concurrency=8)", "--cache", str(tmp_path / "answers.sqlite")]
+        command += ["-m", spec(server, "concurrency=8"), "--cache", str(tmp_path / "answers.sqlite")]
         kept: list[int] = []
         for moment in moments:
             process, begin = otherwords(*command), sum(server.finished.values())
@@ -128,7 +134,7 @@ def test_a_run_that_is_killed_or_interrupted_sends_no_finished_request_again(
 def test_a_limit_stops_a_run_that_the_same_command_continues(limit, cli, tmp_path: Path) -> None:
     problems(120).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:
-        command = ("run", "--data", "suite.jsonl", "-m", f"tiny=api:tiny(url={server.url})", "-o", "out", "--no-canary")
+        command = ("run", "--data", "suite.jsonl", "-m", f"tiny={spec(server)}", "-o", "out", "--no-canary")
         command += ("--prices", "prices.toml", "--metric", "flip_rate", *limit)
         stopped = cli(*command)
         assert stopped.exit_code == 1
@@ -152,7 +158,7 @@ def test_a_limit_stops_a_run_that_the_same_command_continues(limit, cli, tmp_pat
 
 def test_limits_hold_for_functions_too(tmp_path: Path) -> None:
     with ChatServer() as server:
-        model, cache = f"api:tiny(url={server.url})", tmp_path / "answers.sqlite"
+        model, cache = spec(server), tmp_path / "answers.sqlite"
         with pytest.raises(LimitReached, match=r"the limit max_requests is reached; 5 of 30 requests were answered"):
             ow.answer(problems(30), model, canary=False, cache=cache, max_requests=5)
         assert server.requests == 5
@@ -165,7 +171,7 @@ def test_limits_hold_for_functions_too(tmp_path: Path) -> None:
 def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> None:
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:
-        asked = ("suite.jsonl", "-m", f"tiny=api:tiny(url={server.url})", "-m", "scripted", "--cache", "c.sqlite")
+        asked = ("suite.jsonl", "-m", f"tiny={spec(server)}", "-m", "scripted", "--cache", "c.sqlite")
         before = sorted(tmp_path.iterdir())
         shown = cli("answer", *asked, "--dry-run", "--prices", "prices.toml", "--no-canary")
         assert shown.exit_code == 0, shown.stderr
@@ -181,6 +187,13 @@ def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> N
         run = ("run", "--data", asked[0], *asked[1:], "-o", "out", "--no-canary", "--metric", "flip_rate")
         found = json.loads(cli(*run, "--dry-run", "--json", "--repeats", "2").stdout)
         assert found["tiny"]["requests"] == 60
+        both = ("--template", "words", "--template", "letters")
+        found = json.loads(cli(*run, "--dry-run", "--json", *both).stdout)
+        assert {name: one["requests"] for name, one in found.items()} == {
+            "tiny@words": 0,
+            "tiny@letters": 30,
+            "scripted": 0,
+        }
         assert not (tmp_path / "out").exists()
         assert server.requests == 30
 
@@ -189,7 +202,7 @@ def test_a_key_is_in_no_file(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("MY_KEY", KEY)
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer(key=KEY) as server:
-        model = f"tiny=api:tiny(url={server.url}, key_env=MY_KEY)"
+        model = f"tiny={spec(server, 'key_env=MY_KEY')}"
         run = ("run", "--data", "suite.jsonl", "-o", "out", "--no-canary", "--cache", "cache.sqlite", "-m")
         done = cli(*run, model)
         assert done.exit_code == 0, done.stderr
@@ -208,11 +221,11 @@ def test_a_key_is_in_no_file(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_model_on_a_server_is_not_given_to_workers(tmp_path: Path) -> None:
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:
-        spec = f"tiny=api:tiny(url={server.url})"
-        study = ow.Study(data=[str(tmp_path / "suite.jsonl")], models=[spec, "scripted"], canary=False)
+        model = f"tiny={spec(server)}"
+        study = ow.Study(data=[str(tmp_path / "suite.jsonl")], models=[model, "scripted"], canary=False)
         engine = make_engine("processes", 2)
         driver = Driver(study, open_source(study.data), RunFolder(tmp_path / "run"), engine)
-        assert isinstance(driver._engine_for("answers", [spec]), InProcess)
+        assert isinstance(driver._engine_for("answers", [model]), InProcess)
         assert driver._engine_for("answers", ["scripted"]) is engine
         assert isinstance(
             driver._engine_for("variants", [f'paraphrase(model="api:tiny(url={server.url})")']), InProcess
@@ -222,7 +235,7 @@ def test_a_model_on_a_server_is_not_given_to_workers(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_servers_are_asked_by_this_process_alone(tmp_path: Path) -> None:
     with ChatServer() as server:
-        model = f"tiny=api:tiny(url={server.url})"
+        model = f"tiny={spec(server)}"
         settings = {"metrics": ["flip_rate"], "canary": False, "cache": None, "engine": "processes", "workers": 2}
         with pytest.raises(LimitReached):
             ow.run(data=[problems(60)], models=[model], out=tmp_path / "out", max_requests=7, shard=20, **settings)
@@ -232,7 +245,7 @@ def test_servers_are_asked_by_this_process_alone(tmp_path: Path) -> None:
 def test_stored_replies_are_shown_and_deleted(cli, tmp_path: Path) -> None:
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:
-        asked = ("answer", "suite.jsonl", "-m", f"api:tiny(url={server.url})", "--cache", "c.sqlite", "--no-canary")
+        asked = ("answer", "suite.jsonl", "-m", spec(server), "--cache", "c.sqlite", "--no-canary")
         assert cli(*asked, "-o", "a.jsonl").exit_code == 0
         assert "c.replies.sqlite: 30 replies of servers" in cli("cache", "info", "--cache", "c.sqlite").stdout
         found = json.loads(cli("cache", "info", "--cache", "c.sqlite", "--json").stdout)["replies"]["models"]
@@ -245,7 +258,7 @@ def test_stored_replies_are_shown_and_deleted(cli, tmp_path: Path) -> None:
 
 def test_an_address_that_is_not_encrypted_is_warned_of() -> None:
     with pytest.warns(UserWarning, match=r"http://10\.0\.0\.3/v1 is not encrypted"):
-        models.make("api:tiny(url=http://10.0.0.3/v1)")
+        models.make("api:tiny(url=http://10.0.0.3/v1, readout=tokens)")
 
 
 @pytest.mark.parametrize(
@@ -258,12 +271,29 @@ def test_an_address_that_is_not_encrypted_is_warned_of() -> None:
         ("extra=3", "extra"),
         ("dialect=latin", "dialect"),
         ("readout=mind", "readout"),
+        ("template=absent.toml", "template"),
+        ("template=wrong.toml", "readout: found 'mind'"),
+        ('extra={"stream": true}', "extra"),
+        ('extra={"max_tokens": 9}', "max_tokens"),
     ],
 )
-def test_wrong_options_are_refused(options: str, named: str) -> None:
-    with pytest.raises(BadInput, match=named) as caught:
-        models.make(f"api:tiny({options})")
+def test_wrong_options_are_refused_before_anything_is_sent(options: str, named: str, cli, tmp_path: Path) -> None:
+    words = "words = {entailment = 'a', neutral = 'b', contradiction = 'c'}"
+    prompt = "task = 'nli'\nreadout = 'mind'\nprompt = '{premise} {hypothesis}'"
+    (tmp_path / "wrong.toml").write_text(f"{prompt}\n{words}\n")
+    with ChatServer() as server:
+        url = "" if "url=" in options else f"url={server.url}, "
+        with pytest.raises(BadInput, match=named) as caught:
+            models.make(f"api:tiny({url}{options})")
+        assert server.requests == 0
     assert "pass" not in str(caught.value).replace("password", "")
+
+
+def test_a_template_that_names_its_readout_needs_no_probe() -> None:
+    with ChatServer() as server:
+        made = models.make(f"api:tiny(url={server.url}, template=parte)", task=TASKS["rte"])
+        assert server.requests == 0
+        assert ":text(text)" in made.signature
 
 
 def test_a_server_that_is_not_there_is_said_in_one_line(cli, tmp_path: Path) -> None:
@@ -275,5 +305,5 @@ def test_a_server_that_is_not_there_is_said_in_one_line(cli, tmp_path: Path) -> 
     assert done.stderr.startswith("error: api:tiny: http://127.0.0.1:9/v1 cannot be reached")
     assert done.stderr.count("\n") == 1
     with ChatServer(answer=lambda path, body: refusal(404, "The model `tiny` does not exist")) as server:
-        done = cli("answer", "suite.jsonl", "-m", f"api:tiny(url={server.url})", "--no-cache", "-o", "a.jsonl", "-q")
+        done = cli("answer", "suite.jsonl", "-m", spec(server), "--no-cache", "-o", "a.jsonl", "-q")
         assert (done.exit_code, done.stderr.count("\n"), server.requests) == (2, 1, 1)

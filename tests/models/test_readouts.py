@@ -29,6 +29,22 @@ def ask(model, task=RTE, count=1, **options):
     return prompted(model, task, **options)(batch(count, task))
 
 
+def test_how_long_a_model_may_think_is_signed():
+    """An answer that was cut short must not stand for one after a probe that found that the model thinks."""
+    kinds = [Capabilities(reasons=reasons, constrained="grammar") for reasons in (False, True)]
+    for readout in ("text", "choices"):
+        one, two = (prompted(Replying(Completion("yes"), can), RTE, readout=readout) for can in kinds)
+        assert one.identity != two.identity
+
+
+@pytest.mark.parametrize("readout", ["tokens", "score", "choices", "text"])
+def test_what_a_filter_withheld_is_not_stored(readout):
+    can = Capabilities(logprobs=5, scoring=True, constrained="grammar")
+    answer = ask(Replying(Completion("", FILTER), can), readout=readout, count=2)
+    assert answer.answers == [None, None]
+    assert answer.transient.all()
+
+
 # Label tokens among the likeliest
 
 
@@ -240,8 +256,8 @@ def test_what_a_filter_withheld_is_unreadable_and_not_stored(readout):
         (Capabilities(logprobs=100), "tokens(top20)"),
         (Capabilities(logprobs=1, constrained="json_schema"), "choices(json_schema)"),
         (Capabilities(scoring=True), "text(text)"),
-        (Capabilities(logprobs=20, constrained="grammar", reasons=True), "choices(grammar)"),
-        (Capabilities(logprobs=20, reasons=True), "text(text)"),
+        (Capabilities(logprobs=20, constrained="grammar", reasons=True), "choices(grammar+4096)"),
+        (Capabilities(logprobs=20, reasons=True), "text(text+4096)"),
     ],
 )
 def test_the_readout_is_chosen_by_what_the_model_can_do(can, chosen):

@@ -10,7 +10,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 FAULTS = ("429", "500", "cut", "slow", "malformed", "wrong model")
@@ -24,7 +24,7 @@ def number(*parts: Any) -> int:
 
 
 class ChatServer:
-    """A server on a free port of this machine, in a thread. `faults` is the share of requests that fail.
+    """A server on a free port of this machine, in a thread. `faults` is the share of requests that fail, by `kinds`.
 
     `answer` may reply to a request itself: it gets the path and the body, and may return None.
     """
@@ -33,6 +33,7 @@ class ChatServer:
         self,
         *,
         faults: float = 0.0,
+        kinds: Sequence[str] = FAULTS,
         latency: float = 0.0,
         slow: float = 2.0,
         key: str = "",
@@ -41,7 +42,7 @@ class ChatServer:
         answer: Callable[[str, dict[str, Any]], Answer | None] | None = None,
     ):
         self.faults, self.latency, self.slow, self.key, self.model = faults, latency, slow, key, model
-        self.logprobs, self.answer = logprobs, answer
+        self.logprobs, self.answer, self.kinds = logprobs, answer, kinds
         self.finished: Counter[str] = Counter()
         self.sent: Counter[str] = Counter()
         self.faulty: Counter[str] = Counter()
@@ -126,7 +127,7 @@ class ChatServer:
         if self.answer and (answer := self.answer(path, body)):
             return prompt, "", answer
         drawn = number("fault", prompt, self.sent[prompt])
-        fault = FAULTS[drawn % len(FAULTS)] if drawn // 1000 % 1000 < self.faults * 1000 else ""
+        fault = self.kinds[drawn % len(self.kinds)] if drawn // 1000 % 1000 < self.faults * 1000 else ""
         self.faulty[fault] += 1
         if fault == "429":
             return prompt, fault, refusal(429, "Rate limit reached", headers={"retry-after": "0.01"})

@@ -9,7 +9,7 @@ behind it, so that no mask is needed, and the fast kernels can be used.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NAME = "otherwords_shared_prefix"
 #: What models may ask of their attention that is not computed here.
 _UNKNOWN = ("softcap", "s_aux", "position_bias", "head_mask", "cache")
+#: What is made of logits [rows, places, vocabulary]: tensors with one row for each.
+Read = Callable[["torch.Tensor"], "tuple[torch.Tensor, ...]"]
 
 
 class NotShareableError(Exception):
@@ -117,6 +119,48 @@ def _refuse_special(module: Any, mask: torch.Tensor | None, length: int, more: d
         raise NotShareableError("its attention has a window")
     if found := [name for name in _UNKNOWN if more.get(name) is not None]:
         raise NotShareableError(f"its attention has {found[0]}")
+
+
+# Forward passes of causal models, with a shared beginning or without
+
+
+def forward(
+    model: Any, prefix: Prefix | None, read: Read, input_ids: torch.Tensor, at: torch.Tensor, **_: Any
+) -> tuple[torch.Tensor, ...]:
+    """What `read` makes of the logits at the places `at`. Rows are padded on the right, so they need no mask."""
+    import torch
+
+    if prefix is None:
+        return read(_logits_at(model, at, input_ids=input_ids, use_cache=False))
+    positions = torch.arange(prefix.length, prefix.length + input_ids.shape[1], device=input_ids.device)
+    with continuing(model, prefix):
+        logits = _logits_at(model, at, input_ids=input_ids, position_ids=positions[None], use_cache=False)
+    return read(logits)
+
+
+def _logits_at(model: Any, at: torch.Tensor, **inputs: Any) -> torch.Tensor:
+    """The logits at some places of each row: [rows, places, vocabulary].
+
+    A hook selects the hidden states that the head gets: the logits of all tokens would take gigabytes. Of a model
+    without such a head, all logits are computed, and selected afterwards.
+    """
+    selected = []
+
+    def select(states: torch.Tensor) -> torch.Tensor:
+        return states.gather(1, at[..., None].expand(-1, -1, states.shape[-1]))
+
+    def select_states(head: Any, given: Any) -> Any:
+        selected.append(True)
+        return (select(given[0]), *given[1:])
+
+    head = model.get_output_embeddings()
+    hook = head.register_forward_pre_hook(select_states) if head is not None else None
+    try:
+        logits: torch.Tensor = model(**inputs).logits
+    finally:
+        if hook is not None:
+            hook.remove()
+    return logits if selected else select(logits)
 
 
 # Attention with its log-sum-exp

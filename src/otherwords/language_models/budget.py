@@ -131,6 +131,7 @@ class Reservation(NamedTuple):
     model: str
     cost: float
     price: Price | None
+    retry: bool = False
 
 
 class Budget:
@@ -211,7 +212,7 @@ class Budget:
             spent_on = self.spent(identity)
             spent_on.requests += 1
             spent_on.retries += retry
-        return Reservation(identity, cost, price)
+        return Reservation(identity, cost, price, retry)
 
     def _reached(self, found: str, flag: str, keyword: str) -> LimitReached:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
@@ -222,12 +223,14 @@ class Budget:
             self._requests -= 1
             self._outstanding -= 1
             self._reserved -= held.cost
-            self.spent(held.model).requests -= 1
+            spent = self.spent(held.model)
+            spent.requests -= 1
+            spent.retries -= held.retry
 
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
         """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`.
 
-        A reply that does not say how many tokens it took counts at its most, too: a limit is one with any server.
+        A reply of a server that does not count tokens may have cost its most.
         """
         used = used if used and any(used) else None
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0

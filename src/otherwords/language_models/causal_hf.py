@@ -7,7 +7,7 @@ instruction, solved examples) is tokenised and computed once.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from ..errors import BadInput, WrongAnswer
 from ..inference.hf_folders import CAUSAL_LM, Folder, OpenModel, open_model, quietly
 from ..inference.limits import known_tokens, refuse_unknown_token, with_limits_checked
 from ..inference.scheduling import Arrays, Scheduler
-from ..inference.shared_prefix import NotShareableError, Prefix, continuing, read_prefix
+from ..inference.shared_prefix import NotShareableError, Prefix, Read, forward, read_prefix
 from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
 from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
@@ -41,8 +41,6 @@ _KEPT = 4
 #: By how much of their deviation logits may differ with a shared prefix; where they differ more, it is not shared.
 _TOLERANCE, _HALF_TOLERANCE = 1e-3, 0.25
 
-#: What is made of logits [rows, places, vocabulary]: tensors with one row for each.
-Read = Callable[["torch.Tensor"], "tuple[torch.Tensor, ...]"]
 Floats = npt.NDArray[np.float64]
 
 
@@ -151,11 +149,11 @@ class CausalModel:
             texts = [
                 self._until(self.opened.tokenizer.decode(ids, skip_special_tokens=True), asked) for ids, _ in lines
             ]
-            ids, ended = lines[0]
-            finish = STOP if ended or texts[0][1] else LENGTH
-            top = self._tops(requests[number], ids) if asked.logprobs else ()
+            ends = [STOP if ended or stopped else LENGTH for (_, ended), (_, stopped) in zip(lines, texts, strict=True)]
+            top = self._tops(requests[number], lines[0][0]) if asked.logprobs else ()
             usage = Usage(prompt=len(rows[number]), completion=sum(len(line) for line, _ in lines))
-            yield number, Completion(texts[0][0], finish, top, usage=usage, more=tuple(text for text, _ in texts[1:]))
+            (first, *more), (finish, *others) = [text for text, _ in texts], ends
+            yield number, Completion(first, finish, top, usage=usage, more=tuple(more), ends=tuple(others))
 
     def _tops(self, request: Request, ids: Sequence[int]) -> tuple[dict[str, float], ...]:
         if not ids:
@@ -232,7 +230,7 @@ class CausalModel:
     ) -> Arrays:
         """The same for texts, or rows of tokens, that follow a prefix, or none."""
         opened = self.opened
-        runner = TorchDevice(opened.device, partial(_forward, opened.model, prefix, read))
+        runner = TorchDevice(opened.device, partial(forward, opened.model, prefix, read))
         start = with_limits_checked(runner.start, opened.model, opened.who, opened.length)
         encode = partial(self._tokens, prefix.length if prefix else 0, special, stems)
         # Any token will do: no other sees it. Some models warn of the one that is meant for padding.
@@ -349,10 +347,10 @@ class CausalModel:
             ids, tail = (torch.tensor(one, device=opened.device) for one in ([*head, *row], row))
             try:
                 prefix = read_prefix(opened.model, ids[: len(head)])
-                (found,) = _forward(opened.model, prefix, _all_logs, tail[None], ids.new_tensor([[len(row) - 1]]))
+                (found,) = forward(opened.model, prefix, _all_logs, tail[None], ids.new_tensor([[len(row) - 1]]))
             except NotShareableError:
                 return None
-            (expected,) = _forward(opened.model, None, _all_logs, ids[None], ids.new_tensor([[len(ids) - 1]]))
+            (expected,) = forward(opened.model, None, _all_logs, ids[None], ids.new_tensor([[len(ids) - 1]]))
             difference = float((found - expected).std() / expected.std())
         return prefix if difference <= tolerance else None
 
@@ -369,15 +367,8 @@ def _kind(request: Request) -> tuple[Any, ...]:
         return ("scored", request.scored)
     if request.logprobs and request.max_tokens == 1 and request.n == 1 and not request.temperature:
         return ("likeliest", request.logprobs)
-    return (
-        "written",
-        request.max_tokens,
-        request.temperature,
-        request.top_p,
-        request.n,
-        request.stop,
-        request.logprobs,
-    )
+    sampling = (request.max_tokens, request.temperature, request.top_p, request.n, request.stop)
+    return ("written", *sampling, request.logprobs)
 
 
 def _decoding(request: Request) -> Decoding:
@@ -386,46 +377,7 @@ def _decoding(request: Request) -> Decoding:
     return Decoding("sample", request.n, temperature=request.temperature, top_p=request.top_p or 1.0)
 
 
-# Forward passes
-
-
-def _forward(
-    model: Any, prefix: Prefix | None, read: Read, input_ids: torch.Tensor, at: torch.Tensor, **_: Any
-) -> tuple[torch.Tensor, ...]:
-    """What `read` makes of the logits at the places `at`. Rows are padded on the right, so they need no mask."""
-    import torch
-
-    if prefix is None:
-        return read(_logits_at(model, at, input_ids=input_ids, use_cache=False))
-    positions = torch.arange(prefix.length, prefix.length + input_ids.shape[1], device=input_ids.device)
-    with continuing(model, prefix):
-        logits = _logits_at(model, at, input_ids=input_ids, position_ids=positions[None], use_cache=False)
-    return read(logits)
-
-
-def _logits_at(model: Any, at: torch.Tensor, **inputs: Any) -> torch.Tensor:
-    """The logits at some places of each row: [rows, places, vocabulary].
-
-    A hook selects the hidden states that the head gets: the logits of all tokens would take gigabytes. Of a model
-    without such a head, all logits are computed, and selected afterwards.
-    """
-    selected = []
-
-    def select(states: torch.Tensor) -> torch.Tensor:
-        return states.gather(1, at[..., None].expand(-1, -1, states.shape[-1]))
-
-    def select_states(head: Any, given: Any) -> Any:
-        selected.append(True)
-        return (select(given[0]), *given[1:])
-
-    head = model.get_output_embeddings()
-    hook = head.register_forward_pre_hook(select_states) if head is not None else None
-    try:
-        logits: torch.Tensor = model(**inputs).logits
-    finally:
-        if hook is not None:
-            hook.remove()
-    return logits if selected else select(logits)
+# What is made of logits
 
 
 def _token_logs(tokens: torch.Tensor, logits: torch.Tensor) -> tuple[torch.Tensor, ...]:

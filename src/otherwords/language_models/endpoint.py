@@ -13,12 +13,19 @@ from urllib.parse import quote, urlsplit
 
 from ..errors import BadInput, caller_level
 from ..storage.files import digest
+from .completion import Capabilities
 
 #: The dialects, with the address and the variable of the key that their own packages use, and that of another address.
 DIALECTS = {
     "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
 }
+#: What an Anthropic-style endpoint can do, as far as nobody has asked it.
+ANTHROPIC = Capabilities(plain=False, seed=False)
+#: Fields that no `extra` may set: limits of costs count on them, and replies are read by them.
+_OWN = frozenset(
+    {"model", "messages", "prompt", "max_tokens", "max_completion_tokens", "n", "best_of", "stream", "logprobs", "echo"}
+)
 #: What stands for a key in messages.
 HIDDEN = "[key]"
 #: A shorter value is no key: it would also stand in words.
@@ -32,7 +39,7 @@ class Endpoint:
     """A model by its name on a server: the address without the last part of the path, the dialect, and the key's place.
 
     The key is read from the environment when a request is sent, and is never kept. `extra` are fields that are added to
-    the body of every request.
+    the body of every request. `served_as` is the name that its replies must have, where the user says so.
     """
 
     model: str
@@ -40,6 +47,7 @@ class Endpoint:
     dialect: str = "openai"
     key_env: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
+    served_as: str = ""
 
     def __post_init__(self) -> None:
         if self.dialect not in DIALECTS:
@@ -56,9 +64,11 @@ class Endpoint:
 
     @property
     def identity(self) -> str:
-        """The model and where it is served: what its answers are known by."""
+        """The model, where it is served, and what else decides its answers: what these are known by."""
         added = f"+{digest(json.dumps(self.extra, sort_keys=True))[:12]}" if self.extra else ""
-        return f"{self.model}@{self.url.partition('://')[2]}{added}"
+        named = f"={self.served_as}" if self.served_as else ""
+        dialect = f"+{self.dialect}" if self.dialect != "openai" else ""
+        return f"{self.model}{named}@{self.url.partition('://')[2]}{dialect}{added}"
 
     @property
     def is_loopback(self) -> bool:
@@ -101,13 +111,18 @@ class Endpoint:
             warnings.warn(f"{message}; use https://", stacklevel=caller_level())
 
 
-def endpoint_of(model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None) -> Endpoint:
+def endpoint_of(
+    model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None, served_as: str = ""
+) -> Endpoint:
     """The endpoint that the options of this name mean."""
     if not model.strip():
         raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
     if extra is not None and not isinstance(extra, dict):
         raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
-    return Endpoint(model, url, dialect, key_env, dict(extra or {}))
+    if own := sorted(_OWN & (extra or {}).keys()):
+        fix = "leave it out: templates, readouts and options say what is sent there"
+        raise BadInput(f"sets {own[0]}", where=f"api:{model}", field="extra", fix=fix)
+    return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:

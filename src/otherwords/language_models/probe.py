@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -22,12 +22,12 @@ from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
 from .endpoint import Endpoint
 from .pacing import backoff
-from .sending import NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, refuse_missing
+from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, Try, refuse_missing
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
 #: How many tries a request has that fails for a moment.
-_TRIES = 3
+_TRIES = 5
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
 _CONSTRAINTS = ("response_format", "grammar", "structured_outputs", "guided_choice")
 _FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
@@ -102,7 +102,7 @@ def find_stored(endpoint: Endpoint) -> ProbeResult | None:
 
 def _path(endpoint: Endpoint) -> Path:
     """Beside the answer cache that all runs share."""
-    return answer_cache_path().parent / "probes" / f"{digest(endpoint.identity, endpoint.dialect)[:24]}.json"
+    return answer_cache_path().parent / "probes" / f"{digest(endpoint.identity)[:24]}.json"
 
 
 def probe(endpoint: Endpoint, manner: Manner = Manner()) -> ProbeResult:  # noqa: B008
@@ -267,11 +267,12 @@ class _Prober:
         """The replies to requests at the same time; None where one is refused, or not understood."""
         self.sender.can, self.error = self.can, None
         replies: list[Completion | None] = [None] * len(requests)
-        left = dict(enumerate(requests))
-        for number in range(_TRIES):
+        left, tries = dict(enumerate(requests)), 0
+        while left:
+            tries += 1
             self.requests += len(left)
             progress.current().note(f"finding out what {self.endpoint.model} can do: request {self.requests}")
-            again, wait = {}, 0.0
+            failed: dict[int, Try] = {}
             for place, ended in zip(left, self._tried(list(left.values())), strict=True):
                 replies[place] = ended.reply
                 if isinstance(ended.error, BadInput):
@@ -279,14 +280,30 @@ class _Prober:
                 elif ended.error:
                     raise ended.error
                 elif ended.reply is None and not ended.reason.startswith(UNREADABLE_REPLY):
-                    again[place], reason, wait = requests[place], ended.reason, max(wait, ended.wait)
-            if not again:
-                return replies
-            left = again
-            time.sleep(wait or backoff(number + 1))
-        raise ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {reason}, {_TRIES} times")
+                    failed[place] = ended
+            left = {place: requests[place] for place in self._to_try_again(failed, tries)}
+        return replies
 
-    def _tried(self, requests: list[Request]) -> list[Any]:
+    def _to_try_again(self, failed: Mapping[int, Try], tries: int) -> Iterable[int]:
+        """Wait before another try of what failed; raise where the server is given up.
+
+        One that replies, but with an error of its own to one request over and over, cannot do what that asks for.
+        """
+        if not failed:
+            return ()
+        last, wait = list(failed.values())[-1], max(one.wait for one in failed.values())
+        server = f"{self.endpoint.url} {last.reason}"
+        if wait > self.sender.manner.patience:
+            raise ServerFailed(f"api:{self.endpoint.model}: {server} and wants no request for {wait:,.0f} seconds")
+        if tries < (_TRIES if self.sender.names else FIRST_TRIES):
+            time.sleep(wait or backoff(tries))
+            return failed
+        if not self.sender.names or not all(one.reason.startswith("replied with 5") for one in failed.values()):
+            raise ServerFailed(f"api:{self.endpoint.model}: {server}, {tries} times")
+        self.error = BadInput(f"{server}, {tries} times", where=f"api:{self.endpoint.model}")
+        return ()
+
+    def _tried(self, requests: list[Request]) -> list[Try]:
         """In a thread, because the caller may have an event loop already."""
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, self.sender.try_once(requests, self.budget)).result()

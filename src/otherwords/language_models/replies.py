@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
+from ..storage.files import use_wal
 from .completion import Completion, Usage
 
 _SCHEMA = """
@@ -66,7 +67,7 @@ class ReplyStore:
         if not self._db.execute("select count(*) from sqlite_master").fetchone()[0]:
             # All at once, and before WAL: no other process sees a file that is not yet marked as ours.
             self._db.executescript(f"begin immediate; pragma application_id = {_OURS}; {_SCHEMA} commit")
-        self._db.execute("pragma journal_mode = wal")
+        use_wal(self._db)
         self._db.execute("pragma synchronous = normal")  # a killed process loses nothing; a power cut, the last ones
 
     def _refuse_foreign(self) -> None:

@@ -28,12 +28,11 @@ TRIES, FIRST_TRIES = 15, 3
 FAILURES, PATIENCE = 10, 120.0
 #: Why a reply without log-probabilities is an error where they were asked for.
 NO_LOGPROBS = "gives no log-probabilities"
-#: Why a reply is none; another try rarely helps.
-UNREADABLE_REPLY = "sent a reply that cannot be read"
-#: Bytes that a reply may have at most.
+#: Why a reply is none, though it is JSON; another try rarely helps.
+UNREADABLE_REPLY = "sent a reply that lacks what was asked for"
+
+#: Bytes that a reply may have at most, unpacked.
 _LARGEST = 64_000_000
-
-
 #: Takes replies under their keys.
 Keep = Callable[[dict[bytes, Completion]], None]
 
@@ -61,11 +60,10 @@ class Try(NamedTuple):
 
 
 class Manner(NamedTuple):
-    """How a server is asked: seconds a reply may take, seconds without any reply, the name that it goes by."""
+    """How a server is asked: seconds that a reply may take, and seconds without any reply."""
 
     timeout: float = 120.0
     patience: float = PATIENCE
-    served_as: str = ""
 
 
 class Sender:
@@ -87,7 +85,7 @@ class Sender:
         """
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        keeper, asked = _Keeper(keep), iter(requests)
+        keeper, asked = _Keeper(keep, self._fail), iter(requests)
         if not self.names:
             await self._work(budget, keeper, islice(asked, 1))
         count = 1 if alone else min(self.pace.most, len(requests))
@@ -135,12 +133,16 @@ class Sender:
                 try:
                     reply = await self._ask(_Way(client, budget), one.request)
                 except Exception as error:
-                    self._error = self._error or error
-                    if not isinstance(error, LimitReached):  # what a limit has room for is still sent
-                        self.pace.stop()
+                    self._fail(error)
                     return
                 if reply is not None:
                     keeper.add(one.key, reply)
+
+    def _fail(self, error: Exception) -> None:
+        """Stop the sending for a reason."""
+        self._error = self._error or error
+        if not isinstance(error, LimitReached):  # what a limit has room for is still sent
+            self.pace.stop()
 
     async def _ask(self, way: _Way, request: Request) -> Completion | None:
         """Get the reply to a request; None where something else stopped the sending."""
@@ -245,19 +247,24 @@ class Sender:
             return Try(None, judged, f"replied with {status}", wait, status in BUSY)
         try:
             body = self.endpoint.read_json(content)
+        except (ValueError, RecursionError):
+            return Try(reason=f"sent a reply that is no JSON: {self._begin(content)}", charged=True)
+        try:
             if isinstance(body, dict) and "error" in body and not body.get("choices"):
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
-        except (ValueError, RecursionError, Malformed):
-            begin = shorten(self.endpoint.scrub(message_of(content)), 100)
-            return Try(reason=f"{UNREADABLE_REPLY}: {begin}", charged=True)
+        except Malformed:
+            return Try(reason=f"{UNREADABLE_REPLY}: {self._begin(content)}", charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
             fix = "use another readout: choices, or text"
-            return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix))
+            return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix), charged=True)
         limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
-        return Try(reply, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
+        return Try(reply, charged=True, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
+
+    def _begin(self, content: bytes) -> str:
+        return shorten(self.endpoint.scrub(message_of(content)), 100)
 
     def _wrong_name(self, name: Any) -> str:
         """Why a reply is not of the model that was asked.
@@ -268,7 +275,7 @@ class Sender:
         if not isinstance(name, str) or not name:
             self.names.add("")
             return ""
-        right = self.manner.served_as
+        right = self.endpoint.served_as
         if right:
             is_right = name == right
         else:
@@ -303,10 +310,13 @@ class _Way(NamedTuple):
 
 
 class _Keeper:
-    """Hands over replies, those of one moment of the event loop together: they are stored in one transaction."""
+    """Hands over replies, those of one moment of the event loop together: they are stored in one transaction.
 
-    def __init__(self, keep: Keep):
-        self._keep = keep
+    `fail` is called with what goes wrong there: the event loop would only log it.
+    """
+
+    def __init__(self, keep: Keep, fail: Callable[[Exception], None]):
+        self._keep, self._fail = keep, fail
         self._replies: dict[bytes, Completion] = {}
 
     def add(self, key: bytes, reply: Completion) -> None:
@@ -316,8 +326,11 @@ class _Keeper:
 
     def flush(self) -> None:
         replies, self._replies = self._replies, {}
-        if replies:
-            self._keep(replies)
+        try:
+            if replies:
+                self._keep(replies)
+        except Exception as error:
+            self._fail(error)
 
 
 async def _received(answer: Any) -> bytes | None:

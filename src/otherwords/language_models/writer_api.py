@@ -7,15 +7,14 @@ from typing import Any
 from ..registry import writers
 from ..storage.files import answer_cache_path
 from .completing import SERVED, CompletionWriter, choose_form, refuse_short
-from .completion import Capabilities
-from .endpoint import endpoint_of
-from .probe import find_capabilities
+from .endpoint import ANTHROPIC, endpoint_of
+from .probe import find_capabilities, find_stored
 from .sending import Manner
 from .served import CONCURRENCY, Served
 from .writer import Writer
 
 #: Options that are signed by the identity, or change no text.
-_UNSIGNED = (*("model", "url", "key_env", "dialect", "extra", "concurrency", "timeout", "patience", "served_as"),)
+_UNSIGNED = ("model", "url", "key_env", "dialect", "extra", "concurrency", "timeout", "patience", "served_as")
 
 
 @writers("api.v1", unsigned=_UNSIGNED, extra="api")
@@ -41,14 +40,12 @@ def api(
     """
     where = f"api:{model}"
     refuse_short(max_new, where)
-    endpoint, manner = endpoint_of(model, url, dialect, key_env, extra), Manner(timeout, patience, served_as)
+    endpoint, manner = endpoint_of(model, url, dialect, key_env, extra, served_as), Manner(timeout, patience)
     endpoint.warn_unencrypted()
-    if dialect == "anthropic":
-        can, several = Capabilities(plain=False, seed=False), False
-    else:
-        found = find_capabilities(endpoint, manner)
-        # llama.cpp writes no more at once than it has slots.
-        can, several = found.capabilities, found.several and found.software != "llamacpp"
+    found = find_stored(endpoint) if dialect == "anthropic" else find_capabilities(endpoint, manner)
+    can = found.capabilities if found else ANTHROPIC
+    # llama.cpp writes no more at once than it has slots.
+    several = found is not None and found.several and found.software != "llamacpp"
     served = Served(endpoint, can, concurrency=concurrency, manner=manner)
     served.keep_replies(answer_cache_path(), 0.0)
     author = CompletionWriter(served, max_new, choose_form(chat, served, where), several)

@@ -7,7 +7,7 @@ from .. import progress
 from ..errors import BadInput
 from ..language_models import budget as budgets
 from ..language_models.completion import Capabilities
-from ..language_models.endpoint import Endpoint, endpoint_of
+from ..language_models.endpoint import ANTHROPIC, Endpoint, endpoint_of
 from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
 from ..language_models.served import CONCURRENCY, MOST, Served
@@ -15,7 +15,8 @@ from ..problem import Task, get_task
 from ..registry import models
 from .model import Model
 from .prompting import prompted
-from .readouts import AUTO, TEXT, TOKENS, TOP
+from .readouts import AUTO, TEXT, TOKENS, TOP, wanted_readout
+from .templates import read_template
 
 #: Problems asked at a time: a minute of a fast server, so that few of its moments are without requests.
 PROBLEMS = 8192
@@ -56,15 +57,16 @@ def api(
     {"top_k": 1}. What the server can do is found out by a dozen requests (`otherwords probe`), once, where the readout
     depends on it.
     """
-    where = f"api:{model}"
+    where, task = f"api:{model}", task or get_task("nli")
     _refuse_wrong(where, chat, concurrency, {"timeout": timeout, "patience": patience})
-    endpoint = endpoint_of(model, url, dialect, key_env, extra)
+    endpoint = endpoint_of(model, url, dialect, key_env, extra, served_as)
+    wanted = wanted_readout(readout, read_template(template, task))  # what is wrong here is said before a probe
     endpoint.warn_unencrypted()
-    manner = Manner(timeout, patience, served_as)
-    served = Served(endpoint, _capabilities(endpoint, manner, chat, readout), concurrency=concurrency, manner=manner)
+    manner = Manner(timeout, patience)
+    served = Served(endpoint, _capabilities(endpoint, manner, chat, wanted), concurrency=concurrency, manner=manner)
     asked = prompted(
         served,
-        task or get_task("nli"),
+        task,
         template=template,
         readout=readout,
         shots=shots,
@@ -81,10 +83,10 @@ def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
     plugin, options = models.read(spec)
     if plugin.name != "api":
         raise BadInput("is not on a server", where=spec, fix="give a model on one, as in api:NAME(url=...)")
-    named = {name: options[name] for name in ("model", "url", "dialect", "key_env", "extra")}
+    named = {name: options[name] for name in ("model", "url", "dialect", "key_env", "extra", "served_as")}
     endpoint = endpoint_of(**named)
     endpoint.warn_unencrypted()
-    manner = Manner(options["timeout"], options["patience"], options["served_as"])
+    manner = Manner(options["timeout"], options["patience"])
     shown = progress.current()
     shown.start("probe", 1)
     found = find_capabilities(endpoint, manner, fresh=fresh)
@@ -98,13 +100,12 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
 
     What it cannot do after all, it refuses at the first request. A dry run sends nothing.
     """
-    if endpoint.dialect == "anthropic":
-        return Capabilities(plain=False, seed=False)
-    if readout in (TOKENS, TEXT) or budgets.current().dry_run:
+    usual = ANTHROPIC if endpoint.dialect == "anthropic" else Capabilities(logprobs=TOP)
+    if usual is ANTHROPIC or readout in (TOKENS, TEXT) or budgets.current().dry_run:
         found = find_stored(endpoint)
     else:
         found = find_capabilities(endpoint, manner)
-    can = found.capabilities if found else Capabilities(logprobs=TOP)
+    can = found.capabilities if found else usual
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
 
 

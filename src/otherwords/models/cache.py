@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..storage.files import answer_cache_path
+from ..storage.files import answer_cache_path, use_wal
 from .predictions import Cached, Floats, Ints, Predictions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -146,25 +146,13 @@ class Cache:
         if not self._db.execute("select count(*) from sqlite_master").fetchone()[0]:
             # All at once, and before WAL: no other process sees a file that is not yet marked as ours.
             self._db.executescript(f"begin immediate; pragma application_id = {_OURS}; {_SCHEMA} commit")
-        self._use_wal()
+        use_wal(self._db, min(_PATIENCE, 5))
         # Keys are hashes, so every batch touches pages all over the file: write back rarely, keep many in memory.
         self._db.execute("pragma wal_autocheckpoint = 20000")
         self._db.execute("pragma cache_size = -65536")
         # A killed process loses nothing; a power cut, the last batches.
         self._db.execute("pragma synchronous = normal")
         self._add_columns()
-
-    def _use_wal(self) -> None:
-        """Switch to WAL. Where another process does the same at this moment, SQLite does not wait, but fails."""
-        limit = time.monotonic() + min(_PATIENCE, 5)
-        while True:
-            try:
-                self._db.execute("pragma journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if not error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_IOERR")) or time.monotonic() > limit:
-                    raise
-                time.sleep(0.02)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

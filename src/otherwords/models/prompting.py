@@ -106,7 +106,8 @@ class Questioner:
         if way or batch.repeat.number:
             requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
         answers = self.readout(requests)
-        self.unread.extend(one.reply for one in answers if one.label is None and not self.unread)
+        if not self.unread:
+            self.unread.extend([one.reply for one in answers if one.label is None][:1])
         return as_reply(answers, list(self.template.words), batch.task)
 
 

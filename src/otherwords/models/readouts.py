@@ -50,6 +50,10 @@ class Read(NamedTuple):
     reply: str = ""
 
 
+#: What a filter withheld: asked another time, it may come.
+_WITHHELD = Read(None, storable=False, reply="(withheld by a filter)")
+
+
 def refuse_alike(words: Mapping[str, str]) -> None:
     """Refuse words of which one begins another, or that begin with the same word: their first token may be the same."""
     folded = {word: _key(word) for word in words.values()}
@@ -78,18 +82,24 @@ def possible(model: LanguageModel, labels: int) -> dict[str, str]:
         ways[TOKENS] = "tokens" if local else f"top{min(can.logprobs, TOP)}"
     if (local or can.scoring) and not can.reasons:
         ways[SCORE] = "scores"
+    thinking = f"+{_THINKING_TOKENS}" if can.reasons else ""  # more tokens make other answers
     if can.constrained:
-        ways[CHOICES] = can.constrained
-    return {**ways, TEXT: "text"}
+        ways[CHOICES] = can.constrained + thinking
+    return {**ways, TEXT: f"text{thinking}"}
 
 
-def choose(model: LanguageModel, wanted: str, template: Template) -> tuple[str, str]:
-    """The readout to use, and what it needs of the model; an error if it cannot do the one that is wanted."""
+def wanted_readout(given: str, template: Template) -> str:
+    """The readout that was asked for: as given, or as the template says."""
+    wanted = template.readout if given == AUTO else given
     if wanted not in READOUTS:
-        raise BadInput(f"found {wanted!r}", field="readout", fix=f"use one of {', '.join(READOUTS)}")
-    ways = possible(model, len(template.words))
-    if wanted == AUTO:
-        wanted = template.readout
+        where = template.where if given == AUTO else ""
+        raise BadInput(f"found {wanted!r}", where=where, field="readout", fix=f"use one of {', '.join(READOUTS)}")
+    return wanted
+
+
+def choose(model: LanguageModel, given: str, template: Template) -> tuple[str, str]:
+    """The readout to use, and what it needs of the model; an error if it cannot do the one that is wanted."""
+    wanted, ways = wanted_readout(given, template), possible(model, len(template.words))
     if wanted == AUTO:
         wanted = next(one for one in (TOKENS, CHOICES, TEXT) if one in ways)
     if wanted not in ways:
@@ -196,7 +206,7 @@ class Readout:
 
     def _from_top(self, reply: Completion) -> Read:
         if reply.finish == FILTER:
-            return Read(None, storable=False, reply="(withheld by a filter)")
+            return _WITHHELD
         top = reply.top[0] if reply.top else {}
         logs = label_logs(top, self._texts, exact=self.template.exact)
         likeliest = max(top, key=lambda token: top[token], default=reply.text)
@@ -207,10 +217,15 @@ class Readout:
         if knows_tokens(self.model):
             scores = self.model.continuations(requests, texts, first=False)
             return [_best(row, list(self.template.words)) for row in scores]
-        asked = [replace(one, scored=text) for one in requests for text in texts]
-        found = [np.nan if one.score is None else one.score for one in self._ask(asked)]
-        table = np.array(found, np.float64).reshape(len(requests), len(texts))
-        return [_best(row, list(self.template.words)) for row in table]
+        replies = self._ask([replace(one, scored=text) for one in requests for text in texts])
+        starts = range(0, len(replies), len(texts))
+        return [self._from_scores(replies[start : start + len(texts)]) for start in starts]
+
+    def _from_scores(self, replies: Sequence[Completion]) -> Read:
+        if any(one.finish == FILTER for one in replies):
+            return _WITHHELD
+        scores = [np.nan if one.score is None else one.score for one in replies]
+        return _best(np.array(scores, np.float64), list(self.template.words))
 
     def _choices(self, requests: Sequence[Request]) -> list[Read]:
         words = tuple(self.template.words.values())
@@ -269,7 +284,7 @@ def _best(logs: Floats, labels: Sequence[str]) -> Read:
 def read_text(reply: Completion, words: Mapping[str, str]) -> Read:
     """Read a free answer by the strict rule of `find_label`; what a filter withheld is not stored."""
     if reply.finish == FILTER:
-        return Read(None, storable=False, reply="(withheld by a filter)")
+        return _WITHHELD
     return Read(find_label(reply.text, words), reply=reply.text)
 
 

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -206,6 +207,19 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def use_wal(database: sqlite3.Connection, patience: float = 5.0) -> None:
+    """Switch to WAL. Where another process does the same at this moment, SQLite does not wait, but fails."""
+    limit = time.monotonic() + patience
+    while True:
+        try:
+            database.execute("pragma journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_IOERR")) or time.monotonic() > limit:
+                raise
+            time.sleep(0.02)
 
 
 class Scratch(sqlite3.Connection):
