@@ -165,7 +165,8 @@ def test_limits_hold_for_functions_too(tmp_path: Path) -> None:
 def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> None:
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:
-        asked = ("suite.jsonl", "-m", f"tiny=api:tiny(url={server.url})", "-m", "scripted", "--cache", "c.sqlite")
+        asked = ("suite.jsonl", "-m", f"tiny=api:tiny(url={server.url}, readout=tokens)", "-m", "scripted")
+        asked += ("--cache", "c.sqlite")
         before = sorted(tmp_path.iterdir())
         shown = cli("answer", *asked, "--dry-run", "--prices", "prices.toml", "--no-canary")
         assert shown.exit_code == 0, shown.stderr
@@ -182,6 +183,14 @@ def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> N
         found = json.loads(cli(*run, "--dry-run", "--json", "--repeats", "2").stdout)
         assert found["tiny"]["requests"] == 60
         assert not (tmp_path / "out").exists()
+        templates = json.loads(cli(*run, "--dry-run", "--json", "--template", "words", "--template", "letters").stdout)
+        assert [(name, one["requests"]) for name, one in templates.items()] == [
+            ("tiny@words", 0),  # the usual one, whose answers are stored
+            ("tiny@letters", 30),
+            ("scripted", 0),
+        ]
+        with pytest.warns(UserWarning, match="about a dozen requests more"):
+            assert cli("answer", "suite.jsonl", "-m", f"api:tiny(url={server.url})", "--dry-run").exit_code == 0
         assert server.requests == 30
 
 

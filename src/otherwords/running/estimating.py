@@ -58,7 +58,7 @@ def estimate_answers(driver: Driver, private: Path | None = None) -> dict[str, d
         stack.enter_context(spending(budget))
         there = path is not None and path.is_file()
         cache = stack.enter_context(Cache(path, writing=False)) if there else None
-        return {model.name: _planned(driver, model, path, cache) for model in map(driver._load, driver.study.models)}
+        return {model.name: _planned(driver, model, path, cache) for model in map(driver._load, driver.study.asked)}
 
 
 def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | None) -> dict[str, Any]:
