@@ -92,7 +92,8 @@ def test_the_page_about_language_models_comes_out_as_it_is_told(llama_server: st
 
 @pytest.mark.slow
 def test_the_server_of_the_page_about_language_models_starts(smollm2: Path, tmp_path: Path) -> None:
-    [code] = [text for block in blocks(LANGUAGE_MODELS, "sh") for text in re.findall(r"<<'PY'\n(.*?)^PY$", block, re.M | re.S)]
+    script = re.compile(r"<<'PY'\n(.*?)^PY$", re.M | re.S)
+    [code] = script.findall("".join(blocks(LANGUAGE_MODELS, "sh")))
     (tmp_path / "serve.py").write_text(code)
     command = [sys.executable, tmp_path / "serve.py", smollm2, "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
