@@ -213,7 +213,7 @@ class _Rate:
             return
         self._last, seconds = now, now - self._begin
         requests, tokens = self._spent.requests - self._requests, self._spent.tokens - self._tokens
-        text = f"{requests / seconds:,.0f} requests/s, {tokens / seconds:,.0f} tokens/s"
+        text = f"{progress.rate(requests / seconds)} requests/s, {progress.rate(tokens / seconds)} tokens/s"
         cost = "" if self._spent.cost is None else f", {self._budget.cost:,.4f} {self._budget.prices.currency}".rstrip()
         progress.current().note(text + cost)
         self._budget.save_sometimes()

@@ -1,10 +1,11 @@
 """Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..language_models import budget as budgets
 from ..language_models.completion import Capabilities
 from ..language_models.endpoint import ANTHROPIC, Endpoint, endpoint_of
@@ -105,6 +106,9 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
         found = find_stored(endpoint)
     else:
         found = find_capabilities(endpoint, manner)
+    if found is None and readout not in (TOKENS, TEXT):
+        message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
+        warnings.warn(f"{message} another readout; `otherwords probe` finds it out first", stacklevel=caller_level())
     can = found.capabilities if found else usual
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
 
