@@ -106,7 +106,7 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
         found = find_stored(endpoint)
     else:
         found = find_capabilities(endpoint, manner)
-    if found is None and readout not in (TOKENS, TEXT):
+    if found is None and usual is not ANTHROPIC and readout not in (TOKENS, TEXT):
         message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
         warnings.warn(f"{message} another readout; `otherwords probe` finds it out first", stacklevel=caller_level())
     can = found.capabilities if found else usual
