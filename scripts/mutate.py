@@ -119,7 +119,7 @@ FAULTS = [
     ),
     Fault("too-many-drafts-allowed", "language_models", "len(some) > decoding.count", "len(some) > decoding.count + 1"),
     Fault("batch-size-zero-allowed", "models", "if self.batch_size < 1:", "if self.batch_size < 0:"),
-    Fault("cache-ignores-task", "models", "digest(model.signature, task))", "digest(model.signature))"),
+    Fault("cache-ignores-task", "models", "digest(model.signature, _task_key(model.task))", "digest(model.signature)"),
     # Variants and checks
     Fault("scramble-keeps-order", "variants", 'while "".join(letters) == middle:', "while False:"),
     Fault("candidate-in-one-place", "variants/masked_lm", "if len(places) > 1 and", "if len(places) >= 1 and"),

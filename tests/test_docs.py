@@ -76,6 +76,33 @@ def test_stories_come_out_in_processes_of_their_own(page: Path, tmp_path: Path) 
     follow([page], "--slow", "--processes", ROWS="20000", CLASSIFIER=f"hf:{folder}", PICKLED=f"hf:{pickled}")
 
 
+LANGUAGE_MODELS = ROOT / "docs" / "llm.md"
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_the_page_about_language_models_without_a_server() -> None:
+    """The thin version of the next: what asks no server, and one problem of a file."""
+    follow([LANGUAGE_MODELS], URL="http://127.0.0.1:9/v1")
+
+
+@pytest.mark.slow
+def test_the_page_about_language_models_comes_out_as_it_is_told(llama_server: str) -> None:
+    follow([LANGUAGE_MODELS], "--slow", URL=llama_server)
+
+
+@pytest.mark.slow
+def test_the_server_of_the_page_about_language_models_starts(smollm2: Path, tmp_path: Path) -> None:
+    script = re.compile(r"<<'PY'\n(.*?)^PY$", re.M | re.S)
+    [code] = script.findall("".join(blocks(LANGUAGE_MODELS, "sh")))
+    (tmp_path / "serve.py").write_text(code)
+    command = [sys.executable, tmp_path / "serve.py", smollm2, "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout
+        found = [line for line in iter(server.stdout.readline, "") if line.startswith("http://127.0.0.1:")][:1]
+        server.kill()
+    assert found
+
+
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OTHERWORDS_CACHE": str(folder / "cache.sqlite")}
     command = [sys.executable, "-c", code]

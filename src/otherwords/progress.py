@@ -7,6 +7,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 
+def rate(number: float) -> str:
+    """A number of things in a second, for people: a slow model does not stand still.
+
+    >>> rate(0.34), rate(12345.6)
+    ('0.3', '12,346')
+    """
+    return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
+
+
 class Progress:
     """Receives every step of a stage, and does nothing. `total` is None where it is not known beforehand."""
 

@@ -1001,6 +1001,26 @@ def never_right(models: Sequence[Answers]) -> Numbers:
     return _one(ratio(pieces))
 
 
+def template_flips(models: Sequence[Answers]) -> Numbers:
+    """Of all wordings and all pairs of models, how often the two answer differently; templates are models here."""
+    pieces = []
+    for same in _side_by_side(models):
+        rows = [[b.original, *b.variants] for b in same]
+        pairs = [(one, other) for i, one in enumerate(rows) for other in rows[i + 1 :]]
+        differ = sum(a["pred"] != b["pred"] for one, other in pairs for a, b in zip(one, other, strict=True))
+        pieces.append((same[0], differ, len(pairs) * len(rows[0]), len(rows) * len(rows[0])))
+    return _one(ratio(pieces))
+
+
+def unreadable(data: Answers) -> Numbers:
+    """Of all answers, those that could not be read."""
+    pieces = []
+    for b in data.buckets:
+        rows = [row for row in (b.original, *b.variants) if row is not None]
+        pieces.append((b, sum(row["pred"] == "unreadable" for row in rows), len(rows), len(rows)))
+    return _one(ratio(pieces))
+
+
 # What being the original does (METHODS 7.3)
 
 

@@ -118,9 +118,20 @@ def make_table(seed: int) -> Table:
     """Draw a table; everything about it hangs on the seed."""
     draw = random.Random(f"table {seed}")
     table = _draw_table(draw, seed)
+    _make_unreadable(table)
     _ask_again(table)
     table.specs = choose_metrics(table, draw)
     return table
+
+
+def _make_unreadable(table: Table) -> None:
+    """Of some tables without probabilities, answers that could not be read: a label of their own."""
+    draw = random.Random(f"unreadable {table.seed}")
+    if table.probabilities or draw.random() < 0.5:
+        return
+    table.labels = [*table.labels, "unreadable"]
+    for row in table.rows:
+        row["pred"] = "unreadable" if draw.random() < 0.15 else row["pred"]
 
 
 def _ask_again(table: Table) -> None:
@@ -302,7 +313,7 @@ PROBABILITIES = ("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "sigma")
 TEXTS = ("jaccard", "token_overlap", "lexical_distance")
 CONTRASTS = ("sensitivity", "contrast_accuracy", "contrast_consistency")
 REPEATS = ("repeat_flips", "flip_rate_net", "way_flips")
-ACROSS = ("snr", "hard_cases", "never_right")
+ACROSS = ("snr", "hard_cases", "never_right", "template_flips")
 TESTSET = ("accuracy_corrected", "p_c_corrected", "p_c_distinct_corrected", "coverage", "accuracy_testset")
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,10 @@ def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> N
             "scripted": 0,
         }
         assert not (tmp_path / "out").exists()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            unknown = cli("answer", "suite.jsonl", "-m", f"api:tiny(url={server.url})", "--dry-run")
+        assert "about a dozen requests more" in unknown.stderr
         assert server.requests == 30
 
 

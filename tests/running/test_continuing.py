@@ -66,7 +66,8 @@ class TestToml:
             "vary": lists, "check": lists, "models": lists, "label_map": label_map, "canary": flag, "batch_size": 3,
             "cache": cache, "metrics": lists, "by": lists, "seed": seed, "replicates": 7, "confidence": confidence,
             "interval": "bca", "shard": 9, "plugins": [], "require": lists, "engine": "ray",
-            "workers": 3, "gpu_share": 0.5, "shared": name, "gpus": [],
+            "workers": 3, "gpu_share": 0.5, "shared": name, "gpus": [], "templates": lists, "repeats": 2,
+            "repeat_ways": lists, "max_requests": 5, "max_cost": 0.5, "prices": name,
         }  # fmt: skip
         assert set(every) == set(Study.model_fields)
         one = Study(**every)

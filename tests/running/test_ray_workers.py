@@ -187,25 +187,25 @@ def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
         "from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n"
     )
     bad.write_text("import a_module_that_no_node_has\n")
-    assert check_nodes(cluster, str(tmp_path), [str(bad), str(bad)], [str(good)]) == []
+    assert check_nodes(cluster, str(tmp_path), "", [str(bad), str(bad)], [str(good)]) == []
     named = [("generators", f"python:{bad}:reword"), ("models", "unheard-of"), ("checks", "surface")]
-    missing, *unknown = check_nodes(cluster, str(tmp_path), [str(bad), "words.txt", "words.txt"], named=named)
+    missing, *unknown = check_nodes(cluster, str(tmp_path), "", [str(bad), "words.txt", "words.txt"], named=named)
     assert [one.message.partition(" cannot load ")[2].split()[0] for one in unknown] == [spec for _, spec in named[:2]]
     assert "a_module_that_no_node_has" in unknown[0].message
     assert missing.message.endswith(" cannot see words.txt")
     assert missing.fix == "put it on all nodes, at the same path"
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []
     with pytest.raises(BadInput, match=r"node \S+ cannot load the plug-in \S+bad.py .*a_module_that_no_node_has"):
-        refuse_unfit(cluster, str(tmp_path), plugins=[str(bad)])
+        refuse_unfit(cluster, str(tmp_path), "", plugins=[str(bad)])
 
 
 def test_a_place_that_nodes_cannot_see_is_refused(cluster):
     pytest.importorskip("fsspec")
     with pytest.raises(BadInput, match=r"node \S+ cannot see memory://mine") as caught:
-        refuse_unfit(cluster, "memory://mine")  # a file system that each process has for itself
-    assert caught.value.fix.endswith("with shared")  # on the command line, --shared
+        refuse_unfit(cluster, "memory://mine", "give another")  # a file system that each process has for itself
+    assert caught.value.fix == "give another"
     with pytest.raises(BadInput, match="cannot be written to"):
-        refuse_unfit(cluster, "/proc/nothing/there")
+        refuse_unfit(cluster, "/proc/nothing/there", "")
 
 
 def test_the_cluster_of_another_program_is_not_joined(cluster, tmp_path):

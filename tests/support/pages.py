@@ -5,7 +5,7 @@
 
 Blocks are marked `sh` or `python`; a `text` block after one shows its output, where a line `...` stands for anything.
 A comment before a block marks it: `<!-- slow -->` (only with `--slow`), `<!-- alone -->` (a process of its own),
-`<!-- not run -->` (it installs something).
+`<!-- not run -->` (it installs something), `<!-- numbers vary -->` (its output is compared without its numbers).
 A plain `otherwords ...` line runs in this process, because starting one takes a second; `--processes` starts them all.
 """
 
@@ -33,6 +33,8 @@ OR_CODE = ' || echo "exit code $?"'
 HEREDOC = re.compile(r"<<\s*'?(\w+)'?")
 RUN = ("sh", "python")
 ANYTHING = "..."
+#: A number, or an interval; and lines or blanks that are as long as numbers make them.
+NUMBER, FILLING = re.compile(r"-?\d[\d,.]*(?: – -?\d[\d.]*)?|(?<=│)(?: +–)+(?= )"), re.compile(r"[━─ ]+")
 DEFINE = f'''
 python() {{ "{sys.executable}" "$@"; }}
 otherwords() {{ python -c "from otherwords.cli import main; main()" "$@"; }}
@@ -162,8 +164,19 @@ def tidy(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
-def differs(shown: str, out: str, err: str) -> bool:
+def without_numbers(text: str) -> str:
+    """A text whose numbers are all alike.
+
+    >>> without_numbers("│ flip_rate │  5.0 % │ 0.0 – 9.9 │") == without_numbers("│ flip_rate │ 50.0 % │ 10.0 – 99.9 │")
+    True
+    """
+    return FILLING.sub(" ", NUMBER.sub(" 0", text))
+
+
+def differs(shown: str, out: str, err: str, vary: bool = False) -> bool:
     """Whether a page shows what did not come out: one of the streams, both, or parts of either around `...`."""
+    if vary:
+        shown, out, err = map(without_numbers, (shown, out, err))
     streams = [tidy(text) for text in (out, err, f"{err}\n{out}") if text]
     parts = [part.strip("\n") for part in re.split(rf"^{re.escape(ANYTHING)}$", tidy(shown), flags=re.M)]
     if len(parts) == 1:
@@ -187,7 +200,7 @@ def run_page(page: Path, options: argparse.Namespace) -> list[str]:
             continue
         if options.times:
             print(f"{time.process_time() - began:6.2f} s  {place}", file=sys.stderr)
-        if block.shown and differs(block.shown.text, out, err):
+        if block.shown and differs(block.shown.text, out, err, vary="numbers vary" in block.marks):
             changes.append((block.shown, shown_of(out, err)))
             shown = block.shown.text
             failures.append(f"{place}\n{block.text}\nshown:\n{shown}\nfound:\n{out}\n--- standard error:\n{err}")

@@ -37,7 +37,7 @@ def console(stderr: bool = False) -> Console:
 def bars(quiet: bool) -> Iterator[None]:
     """Show a bar with rate and time left for every stage in the block."""
     from ..progress import Progress as Listener
-    from ..progress import reporting_to
+    from ..progress import rate, reporting_to
 
     if quiet:
         with reporting_to(Listener()):
@@ -48,7 +48,7 @@ def bars(quiet: bool) -> Iterator[None]:
     class Rate(progress.ProgressColumn):
         def render(self, task: progress.Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
+            return Text(f"{rate(speed)}/s" if speed else "", style="dim")
 
     layout = (
         progress.SpinnerColumn(finished_text="[green]✓"),

@@ -23,6 +23,10 @@ _ENDS = {"length": LENGTH, "max_tokens": LENGTH, "content_filter": FILTER, "refu
 _THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.S)
 
 
+#: The greatest log-probability, with some room for rounding, and the one by which servers say that they give none.
+_SURE, _NEVER = 0.01, -9999.0
+
+
 class Malformed(Exception):
     """A body that is no reply."""
 
@@ -127,7 +131,7 @@ def completion_of(endpoint: Endpoint, request: Request, body: Any) -> Completion
         if endpoint.dialect == "anthropic":
             return _from_anthropic(body)
         return _scored(request, body) if request.scored else _from_openai(request, body)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise Malformed(f"{type(error).__name__}: {error}") from error
 
 
@@ -153,6 +157,8 @@ def _text_of(choice: Mapping[str, Any]) -> str:
         content = message.get("content")
         if content is None and "role" not in message:
             raise ValueError("a message without content")
+        if isinstance(content, list):  # parts; those of thinking are none of the answer
+            return "".join(str(one["text"]) for one in content if one.get("type", "text") == "text")
         return str(content or "")
     text = choice["text"]
     if not isinstance(text, str):
@@ -187,11 +193,13 @@ def _merged(pairs: Any) -> dict[str, float]:
     top: dict[str, float] = {}
     for token, value in pairs:
         logprob = float(value)
-        if math.isnan(logprob):
-            raise ValueError("a log-probability that is no number")
+        if not logprob <= _SURE:
+            raise ValueError("a log-probability that is none")
+        if logprob <= _NEVER:
+            continue
         if token in top:
             high, low = max(top[token], logprob), min(top[token], logprob)
-            logprob = high + math.log1p(math.exp(low - high)) if math.isfinite(low) else high
+            logprob = high + math.log1p(math.exp(low - high))
         top[str(token)] = logprob
     return top
 
@@ -219,6 +227,8 @@ def _scored(request: Request, body: Mapping[str, Any]) -> Completion:
         scored, score = token + scored, score + float(logprob)
         if len(scored) >= len(request.scored):
             break
+    if not score <= _SURE * max(1, len(scored)):
+        raise ValueError("a log-probability that is none")
     if not scored.endswith(request.scored):
         raise ValueError("the reply does not end with the text")
     return Completion(request.scored, STOP, (), score, usage)
@@ -229,7 +239,7 @@ def _usage(given: Any) -> Usage:
         return Usage()
     prompt, completion = given.get("prompt_tokens_details") or {}, given.get("completion_tokens_details") or {}
     read, written = (given.get("prompt_tokens"), prompt.get("cached_tokens")), given.get("completion_tokens")
-    return Usage(*(int(one or 0) for one in (*read, written, completion.get("reasoning_tokens"))))
+    return Usage(*(max(0, int(one or 0)) for one in (*read, written, completion.get("reasoning_tokens"))))
 
 
 def _from_anthropic(body: Mapping[str, Any]) -> Completion:
@@ -237,4 +247,5 @@ def _from_anthropic(body: Mapping[str, Any]) -> Completion:
     used = body.get("usage") or {}
     cached, written = (int(used.get(f"cache_{one}_input_tokens") or 0) for one in ("read", "creation"))
     usage = Usage(int(used.get("input_tokens") or 0) + cached + written, cached, int(used.get("output_tokens") or 0))
+    usage = Usage(*(max(0, one) for one in usage))
     return Completion("".join(texts), _ENDS.get(str(body["stop_reason"]), STOP), usage=usage)

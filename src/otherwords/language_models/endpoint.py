@@ -6,9 +6,10 @@ import ipaddress
 import json
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from ..errors import BadInput, caller_level
 from ..storage.files import digest
@@ -29,6 +30,8 @@ _OWN = frozenset(
 HIDDEN = "[key]"
 #: A shorter value is no key: it would also stand in words.
 _SHORTEST = 6
+#: Characters that an address may have.
+_LONGEST = 2000
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class Endpoint:
         where = "url" if self.url else variable
         object.__setattr__(self, "url", _checked(url, f"api:{self.model}", where))
         object.__setattr__(self, "key_env", self.key_env or key_env)
+        if not (self.key_env.isidentifier() and self.key_env.isascii()):  # not shown: it may be the key itself
+            fix = f"name the variable that holds the key, such as {key_env}"
+            raise BadInput("is no name of a variable", where=f"api:{self.model}", field="key_env", fix=fix)
 
     @property
     def identity(self) -> str:
@@ -87,7 +93,16 @@ class Endpoint:
     def scrub(self, text: str) -> str:
         """A text for messages: without the key, which a server may have sent back."""
         key = self.key
-        return text.replace(key, HIDDEN) if len(key) >= _SHORTEST else text
+        if len(key) < _SHORTEST:
+            return text
+        return text.replace(key, HIDDEN).replace(quote(key, safe=""), HIDDEN)
+
+    def read_json(self, content: bytes) -> Any:
+        """What a server sent as JSON, without the key: replies are stored, and shown where they cannot be read."""
+        value, key = json.loads(content), self.key
+        if len(key) < _SHORTEST or not (key.encode() in content or b"\\" in content):  # else it may be escaped
+            return value
+        return _changed(value, self.scrub)
 
     def warn_unencrypted(self) -> None:
         """Warn of an address on another machine that anybody on the way can read."""
@@ -110,12 +125,26 @@ def endpoint_of(
     return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
 
 
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    """A value of JSON with all its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_changed(one, change) for one in value]
+    if isinstance(value, dict):
+        return {change(name): _changed(one, change) for name, one in value.items()}
+    return value
+
+
 def _checked(url: str, where: str, field: str) -> str:
     """The address without a slash at its end; what is none, or has a secret in it, is refused and not shown."""
     fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
     try:
         parts = urlsplit(url.strip())
         port, host = parts.port, parts.hostname
+        if port == 0 or len(url) > _LONGEST:
+            raise ValueError
+        (host or "").encode("ascii" if (host or "").isascii() else "idna")
     except ValueError:
         raise BadInput("is no address", where=where, field=field, fix=fix) from None
     if parts.username or parts.password or "@" in parts.netloc:

@@ -44,6 +44,8 @@ _LONG = (
 )
 _NOISE, _BESIDE = f"{_LONG} Is anybody outside? Answer yes or no.", f"{_LONG} Who waits, and for what? Answer briefly."
 _LAYOUT = 1
+#: Seconds, and bytes, that a server may take to list its models.
+_LOOK, _LARGEST_LIST = 20.0, 16_000_000
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class _Prober:
         if self.software == "llamacpp":  # its context is shared by requests at the same time
             props = self._get(f"{self.endpoint.url.removesuffix('/v1')}/props")
             settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-            context = (settings or {}).get("n_ctx") or context
+            context = (settings if isinstance(settings, dict) else {}).get("n_ctx") or context
         if isinstance(context, int):
             self._learn(context=context)
 
@@ -277,7 +279,7 @@ class _Prober:
                     self.error = ended.error
                 elif ended.error:
                     raise ended.error
-                elif ended.reply is None and ended.reason != UNREADABLE_REPLY:
+                elif ended.reply is None and not ended.reason.startswith(UNREADABLE_REPLY):
                     failed[place] = ended
             left = {place: requests[place] for place in self._to_try_again(failed, tries)}
         return replies
@@ -311,9 +313,14 @@ class _Prober:
         import httpx2
 
         try:
-            reply = httpx2.get(url, headers=self.endpoint.headers(), timeout=20)
-            return reply.json() if reply.status_code == 200 else None
-        except (httpx2.HTTPError, ValueError):
+            with httpx2.stream("GET", url, headers=self.endpoint.headers(), timeout=_LOOK) as reply:
+                content, begin = bytearray(), time.monotonic()
+                for some in reply.iter_bytes():
+                    content += some
+                    if len(content) > _LARGEST_LIST or time.monotonic() - begin > _LOOK:
+                        return None
+            return self.endpoint.read_json(bytes(content)) if reply.status_code == 200 else None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
             return None
 
 

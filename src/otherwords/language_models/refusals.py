@@ -38,7 +38,7 @@ def message_of(body: bytes) -> str:
     text = body[:20_000].decode("utf-8", "replace")
     try:
         value: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return " ".join(re.sub(r"<[^>]*>", " ", text).split())
     if isinstance(value, Mapping) and "error" in value:
         value = value["error"]
@@ -63,7 +63,8 @@ def judge(
         return ServerFailed(f"{where}: {endpoint.url} gives no more answers: {shown}; pay, or wait for the next period")
     if 300 <= status < 400:
         fix = "give the address where the model is, as url"
-        return BadInput(f"{endpoint.url} redirects to {shorten(location, 100)}", where=where, fix=fix)
+        there = f"to {shorten(endpoint.scrub(location), 100)}" if location else "and does not say where to"
+        return BadInput(f"{endpoint.url} redirects {there}", where=where, fix=fix)
     if status in _AGAIN or status >= 500:
         return None
     if status in (401, 403):

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed
+from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed, shorten
 from .budget import Budget, Reservation
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import Malformed, body_of, completion_of
 from .endpoint import Endpoint
 from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
-from .refusals import BUSY, is_same_model, judge
+from .refusals import BUSY, is_same_model, judge, message_of
 
 #: Tries of a request that fails while others succeed, and of the very first one: a server that is not there is not.
 TRIES, FIRST_TRIES = 15, 3
@@ -31,6 +31,8 @@ NO_LOGPROBS = "gives no log-probabilities"
 #: Why a reply is none, though it is JSON; another try rarely helps.
 UNREADABLE_REPLY = "sent a reply that lacks what was asked for"
 
+#: Bytes that a reply may have at most, unpacked.
+_LARGEST = 64_000_000
 #: Takes replies under their keys.
 Keep = Callable[[dict[bytes, Completion]], None]
 
@@ -71,11 +73,12 @@ class Sender:
         self.endpoint, self.can, self.manner = endpoint, can, manner
         self.pace = Pace(concurrency)
         self.names: set[str] = set()
+        self._strange_name = ""
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
         self._verify: ssl.SSLContext | None = None
 
-    async def send(self, asked: Iterator[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
+    async def send(self, requests: Sequence[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
 
         The first request ever is sent by itself: what is wrong with the server shows there. So is each that must be
@@ -83,10 +86,10 @@ class Sender:
         """
         self.pace.begin()
         self._error, self._last_reply, self._failures = None, time.monotonic(), 0
-        keeper = _Keeper(keep, self._fail)
+        keeper, asked = _Keeper(keep, self._fail), iter(requests)
         if not self.names:
             await self._work(budget, keeper, islice(asked, 1))
-        count = 1 if alone else self.pace.most
+        count = 1 if alone else min(self.pace.most, len(requests))
         workers = [asyncio.create_task(self._work(budget, keeper, asked)) for _ in range(count)]
         try:
             await asyncio.gather(*workers)
@@ -214,40 +217,45 @@ class Sender:
 
         path, body = body_of(self.endpoint, request, self.can)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        headers = {"content-type": "application/json", **self.endpoint.headers()}
+        sent = {"content": content, "headers": {"content-type": "application/json", **self.endpoint.headers()}}
+        url, where = f"{self.endpoint.url}{path}", f"api:{self.endpoint.model}"
         try:
-            async with asyncio.timeout(self.manner.timeout):
-                answer = await client.post(f"{self.endpoint.url}{path}", content=content, headers=headers)
+            async with asyncio.timeout(self.manner.timeout), client.stream("POST", url, **sent) as answer:
+                received = await _received(answer)
+        except httpx2.InvalidURL as error:
+            fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
+            return Try(error=BadInput(f"is no address ({self._name(error)})", where=where, field="url", fix=fix))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return Try(reason=f"cannot be reached ({self._name(error)})")
         except (TimeoutError, httpx2.TimeoutException):
             return Try(reason=f"did not reply within {self.manner.timeout:g} seconds", charged=True)
         except httpx2.RequestError as error:
             return Try(reason=f"broke off ({self._name(error)})", charged=True)
-        return self._read(request, answer)
+        if received is None:
+            return Try(reason=f"sent more than {_LARGEST // 1_000_000} MB", charged=True)
+        return self._read(request, answer.status_code, answer.headers, received)
 
     def _name(self, error: Exception) -> str:
         return self.endpoint.scrub(str(error) or type(error).__name__)
 
-    def _read(self, request: Request, answer: Any) -> Try:
+    def _read(self, request: Request, status: int, headers: Any, content: bytes) -> Try:
         """What came back: a reply, a refusal, or neither."""
-        status, headers = answer.status_code, answer.headers
         if not 200 <= status < 300:
-            judged = judge(self.endpoint, request, status, answer.content, headers.get("location", ""))
+            judged = judge(self.endpoint, request, status, content, headers.get("location", ""))
             if isinstance(judged, Completion):
                 return Try(judged, charged=True)
             wait = asked_to_wait(headers) or (rest_until_reset(headers, 1) if status == 429 else 0.0)
             return Try(None, judged, f"replied with {status}", wait, status in BUSY)
         try:
-            body = json.loads(answer.content)
+            body = self.endpoint.read_json(content)
         except (ValueError, RecursionError):
-            return Try(reason="sent a reply that is no JSON", charged=True)
+            return Try(reason=f"sent a reply that is no JSON: {self._begin(content)}", charged=True)
         try:
             if isinstance(body, dict) and "error" in body and not body.get("choices"):
                 raise Malformed("an error in the body of a reply")
             reply = completion_of(self.endpoint, request, body)
         except Malformed:
-            return Try(reason=UNREADABLE_REPLY, charged=True)
+            return Try(reason=f"{UNREADABLE_REPLY}: {self._begin(content)}", charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
@@ -256,11 +264,15 @@ class Sender:
         limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
         return Try(reply, charged=True, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
 
+    def _begin(self, content: bytes) -> str:
+        return shorten(self.endpoint.scrub(message_of(content)), 100)
+
     def _wrong_name(self, name: Any) -> str:
         """Why a reply is not of the model that was asked.
 
         Where the server goes by a name that has nothing to do with the one asked for, as one that serves a single file
-        does, the name in the very first reply is taken to be right, unless the user names it.
+        does, the name in the very first reply is taken to be right if the next try has it, too, unless the user names
+        it.
         """
         if not isinstance(name, str) or not name:
             self.names.add("")
@@ -269,8 +281,10 @@ class Sender:
         if right:
             is_right = name == right
         else:
-            is_right = not self.names or name in self.names or is_same_model(self.endpoint.model, name)
+            is_first = not self.names and name == self._strange_name
+            is_right = is_first or name in self.names or is_same_model(self.endpoint.model, name)
         if not is_right:
+            self._strange_name = name
             return f"replied as {name!r}"
         self.names.add(name)
         return ""
@@ -321,6 +335,16 @@ class _Keeper:
                 self._keep(replies)
         except Exception as error:
             self._fail(error)
+
+
+async def _received(answer: Any) -> bytes | None:
+    """The body of an answer, unpacked; none if that is too long, however short it came."""
+    content = bytearray()
+    async for some in answer.aiter_bytes():
+        content += some
+        if len(content) > _LARGEST:
+            return None
+    return bytes(content)
 
 
 def refuse_missing() -> None:

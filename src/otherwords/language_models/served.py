@@ -29,6 +29,8 @@ from .sending import Asked, Manner, Sender, refuse_missing
 
 #: Requests at a time, unless the user says otherwise.
 CONCURRENCY = 32
+#: More at a time than any machine has connections for is a slip.
+MOST = 4096
 #: Seconds between two notes of progress.
 _NOTE = 0.2
 #: Bytes of a key.
@@ -127,7 +129,7 @@ class Served:
     ) -> Iterator[tuple[bytes, Completion]]:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
-        sending = _Sending(lambda: self._sender.send(iter(asked), budget, keep, alone=alone))
+        sending = _Sending(lambda: self._sender.send(asked, budget, keep, alone=alone))
         context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
         thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
         thread.start()
@@ -211,7 +213,7 @@ class _Rate:
             return
         self._last, seconds = now, now - self._begin
         requests, tokens = self._spent.requests - self._requests, self._spent.tokens - self._tokens
-        text = f"{requests / seconds:,.0f} requests/s, {tokens / seconds:,.0f} tokens/s"
+        text = f"{progress.rate(requests / seconds)} requests/s, {progress.rate(tokens / seconds)} tokens/s"
         cost = "" if self._spent.cost is None else f", {self._budget.cost:,.4f} {self._budget.prices.currency}".rstrip()
         progress.current().note(text + cost)
         self._budget.save_sometimes()

@@ -47,7 +47,7 @@ def flip_rate_net(way: str = "") -> Any:
     """What the wording does beyond noise: the flip rate between different times, less `repeat_flips`.
 
     An estimate of half the squared distance of the two wordings' answer distributions: 0 on average where the wording
-    does nothing, and then as often below as above. Without noise it is the flip rate.
+    does nothing, and then as often below as above. Without noise it is the flip rate. `way` is as in `repeat_flips`.
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 2, "variant": ["", 1], "pred": ["yes", "no"]}

@@ -1,16 +1,17 @@
 """Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..language_models import budget as budgets
 from ..language_models.completion import Capabilities
 from ..language_models.endpoint import ANTHROPIC, Endpoint, endpoint_of
 from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
-from ..language_models.served import CONCURRENCY, Served
+from ..language_models.served import CONCURRENCY, MOST, Served
 from ..problem import Task, get_task
 from ..registry import models
 from .model import Model
@@ -105,6 +106,9 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
         found = find_stored(endpoint)
     else:
         found = find_capabilities(endpoint, manner)
+    if found is None and usual is not ANTHROPIC and readout not in (TOKENS, TEXT):
+        message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
+        warnings.warn(f"{message} another readout; `otherwords probe` finds it out first", stacklevel=caller_level())
     can = found.capabilities if found else usual
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
 
@@ -113,8 +117,8 @@ def _refuse_wrong(where: str, chat: str, concurrency: int, seconds: dict[str, fl
     """Refuse options that make no sense, before anything is sent."""
     if chat not in ("auto", "true", "false"):
         raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
-    if concurrency < 1:
-        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix="give 1 or more")
+    if not 1 <= concurrency <= MOST:
+        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix=f"give 1 to {MOST:,}")
     for name, value in seconds.items():
         if not value > 0:
             raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")

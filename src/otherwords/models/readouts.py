@@ -34,6 +34,7 @@ _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
 _THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
 _MARKS = " \t\r\n*_`#>\"'“”‘’«»()[]{}"
 _PREFIX = re.compile(r"(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|label)\s*(?:is\b\s*:?|:|=)", re.I)
+_GAP = re.compile(r"[\s_-]+")
 _ENDS = ".,;:!?()]}"
 
 
@@ -58,7 +59,7 @@ def refuse_alike(words: Mapping[str, str]) -> None:
     folded = {word: _key(word) for word in words.values()}
     for one, other in combinations(sorted(folded, key=len), 2):
         short, long = folded[one], folded[other]
-        if long.startswith(short) or short.split()[0] == long.split()[0]:
+        if long.startswith(short) or short.split()[:1] == long.split()[:1]:
             raise _alike(one, other)
 
 
@@ -275,7 +276,7 @@ def _longest_start(text: str, tokens: Iterable[str]) -> str:
 
 def _best(logs: Floats, labels: Sequence[str]) -> Read:
     """The likeliest label of those that are known; none where none is."""
-    if np.isnan(logs).all():
+    if not (logs > -np.inf).any():  # nor where all are impossible: the first would be a guess
         return Read(None, tuple(logs.tolist()))
     return Read(labels[int(np.nanargmax(logs))], tuple(logs.tolist()))
 
@@ -301,15 +302,22 @@ def find_label(text: str, words: Mapping[str, str]) -> str | None:
     final = without_reasoning(text)
     if final is None:
         return None
-    plain = final.strip(_MARKS)
+    plain = _without_marks(final, words)
     if prefix := _PREFIX.match(plain):
-        plain = plain[prefix.end() :].strip(_MARKS)
+        plain = _without_marks(plain[prefix.end() :], words)
     named = _named(plain, words)
     if len({label for _, _, label in named}) != 1 or named[0][0] != 0:
         return None
     _, end, label = named[0]
     rest = plain[end:].lstrip(" \t*_`#\"'“”‘’«»")
     return label if not rest or rest[0] in _ENDS or rest[0] in "\r\n" else None
+
+
+def _without_marks(text: str, words: Mapping[str, str]) -> str:
+    """A text without quotes and markup around it, but for those with which words begin or end, as in "(A)"."""
+    first, last = ("".join({word[place] for word in words.values()}) for place in (0, -1))
+    begin, end = (_MARKS.translate(dict.fromkeys(map(ord, own))) for own in (first, last))
+    return text.lstrip(begin).rstrip(end)
 
 
 def without_reasoning(text: str) -> str | None:
@@ -325,12 +333,17 @@ def without_reasoning(text: str) -> str | None:
 
 def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:
     """Where a text names labels: a longer word hides those within it."""
-    labels = {_key(word): label for label, word in words.items()}
-    longest_first = sorted(words.values(), key=len, reverse=True)
-    spelled = "|".join(r"[\s_-]+".join(re.escape(part) for part in re.split(r"[\s_-]+", one)) for one in longest_first)
+    longest_first = sorted(words, key=lambda label: len(words[label]), reverse=True)
+    spelled = "|".join(f"({_pattern(words[label])})" for label in longest_first)
     found = re.finditer(rf"(?<![^\W_])(?:{spelled})(?![^\W_])", text, re.I)
-    return [(one.start(), one.end(), labels[_key(one[0])]) for one in found]
+    return [(one.start(), one.end(), longest_first[(one.lastindex or 1) - 1]) for one in found]
+
+
+def _pattern(word: str) -> str:
+    """How a word may be written: with other blanks or hyphens between its parts."""
+    parts = _GAP.split(word)
+    return r"[\s_-]+".join(map(re.escape, parts)) if any(parts) else re.escape(word)
 
 
 def _key(word: str) -> str:
-    return re.sub(r"[\s_-]+", " ", word).casefold()
+    return _GAP.sub(" ", word).casefold()

@@ -1,7 +1,7 @@
 """Asking the same again on purpose: what the same text is answered tells how much of a flip is noise."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import BadInput, caller_level, setting
 from ..problem import SHUFFLED, USUAL_WAY, Repeat
@@ -48,6 +48,15 @@ def warn_not_repeated(names: Iterable[str]) -> None:
     if some := list(names):
         reason = "it gives the same answer to the same text" if len(some) == 1 else "they answer the same text the same"
         warnings.warn(f"{', '.join(some)}: not asked again, because {reason}", stacklevel=caller_level())
+
+
+def warn_asked_once(repeats: Mapping[str, Sequence[Repeat]]) -> None:
+    """Say, before it is asked and paid for, of which models the repeats are too few for a noise floor."""
+    some = {name: again[0].way for name, again in repeats.items() if len(again) == 1 and again[0].way != USUAL_WAY}
+    if some:
+        ways, fix = ", ".join(dict.fromkeys(some.values())), setting("--repeats 2", "repeats=2")
+        message = f"{', '.join(some)}: asked once {ways}, and a noise floor needs two answers in one way: {fix}"
+        warnings.warn(message, stacklevel=caller_level())
 
 
 def is_noisy(model: Answerer) -> bool:

@@ -63,8 +63,8 @@ def _of_models(scores: Sequence[Score], name: str) -> dict[str, Score]:
 def _net(score: Score | None) -> str:
     if score is None:
         return ""
-    above_zero = score.low is None or score.low > 0
-    return f" (net of that, {_share(score)}{' flip' if above_zero else ': perhaps nothing'})"
+    is_clear = score.low is None or score.low > 0
+    return f" (net of that, {_share(score)} flip)" if is_clear else f" (net of that, {_share(score)}: perhaps nothing)"
 
 
 def _share(score: Score) -> str:

@@ -20,7 +20,7 @@ from ..models.answering import ask, run_canary
 from ..models.cache import Cache
 from ..models.canary import canary_batch
 from ..models.model import Answerer
-from ..models.repeating import repeats_of, warn_not_repeated
+from ..models.repeating import repeats_of, warn_asked_once, warn_not_repeated
 from ..problem import AGAIN, Repeat, Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
@@ -148,6 +148,7 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
         current().advance(1)
     current().done()
     warn_not_repeated(not_repeated)
+    warn_asked_once({name: one.repeats for name, one in reversed(gives.items())})
     return dict(reversed(gives.items()))
 
 
