@@ -89,10 +89,10 @@ def main() -> None:
         generate = _pipeline(name)
         for kind, template in templates.items():
             asked = texts if kind == "zero-shot" else texts[:few]
-            ours = log(f"hf: {kind}", lambda a=asked, t=template: _ours(name, a, t, shape, peak))
+            by_hf = log(f"hf: {kind}", lambda a=asked, t=template: _by_hf(name, a, t, shape, peak))
             prompts = [one.text for one in _requests(template, texts[: peer if kind == "zero-shot" else peer_few])]
-            theirs = log(f"pipeline, {kind}", lambda p=prompts: _generated(generate, p))
-            ratio = {"ratio": ours.get("prompts_per_s", 0) / theirs.get("prompts_per_s", np.inf), "aim": AIMS[kind]}
+            generated = log(f"pipeline, {kind}", lambda p=prompts: _generated(generate, p))
+            ratio = {"ratio": by_hf.get("prompts_per_s", 0) / generated.get("prompts_per_s", np.inf), "aim": AIMS[kind]}
             log(f"ratio, {kind}", lambda r=ratio: {**r, "met": bool(r["ratio"] >= r["aim"])})
         prompts = [one.text for one in _requests(templates["zero-shot"], texts[:peer])]
         log("pipeline, zero-shot, sorted by length", lambda: _generated(generate, sorted(prompts, key=len)))
@@ -215,7 +215,7 @@ def _state(model: Any, tokenizer: Any, text: str) -> torch.Tensor:
 # What is measured
 
 
-def _ours(
+def _by_hf(
     folder: str, texts: list[tuple[str, str]], template: str, shape: dict[str, int], peak: float
 ) -> dict[str, Any]:
     """As `answer` asks: batches of problems in, probabilities out. Some of them warm up."""

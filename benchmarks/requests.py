@@ -32,7 +32,7 @@ from otherwords.datasets.source import Source
 from otherwords.running.files import answer_files
 start = time.perf_counter()
 done = answer_files(Source([f"{folder}/problems.jsonl"]), f"{folder}/answers.parquet",
-                    [f"stub=api:stub(url={url}, concurrency={concurrency})"],
+                    [f"stub=api:stub(url={url}, readout=tokens, concurrency={concurrency})"],
                     cache=f"{folder}/cache.sqlite", canary=False)
 spent = next(iter(done.spent["now"].values()))
 report(rows=done.rows, seconds=time.perf_counter() - start, requests=spent["requests"], retries=spent["retries"])

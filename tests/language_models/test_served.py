@@ -308,6 +308,18 @@ def test_a_server_may_go_by_another_name(name: str) -> None:
         replies(served(server), [asked(number) for number in range(5)])
 
 
+def test_a_strange_name_in_the_first_reply_alone_is_wrong() -> None:
+    """A gateway may hand the first request to another model, too."""
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        name = "another-one" if server.requests % 5 == 1 else "tiny"
+        return 200, {}, json.dumps(server._reply(path, body, "x", name)).encode()
+
+    with ChatServer(answer=answer) as server:
+        replies(served(server, concurrency=1), [asked(number) for number in range(12)])
+        assert server.requests == 12 + 3
+
+
 def test_the_name_of_replies_can_be_required(monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(model="tiny-2") as server:
         replies(served(server, served_as="tiny-2"), [asked(1)])

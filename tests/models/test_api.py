@@ -22,6 +22,7 @@ from otherwords.datasets.suite import open_source
 from otherwords.errors import BadInput, LimitReached
 from otherwords.language_models import pacing
 from otherwords.language_models.replies import ReplyStore
+from otherwords.models.api import probed
 from otherwords.problem import TASKS
 from otherwords.registry import models
 from otherwords.running.driver import Driver
@@ -299,6 +300,17 @@ def test_a_template_that_names_its_readout_needs_no_probe() -> None:
         made = models.make(f"api:tiny(url={server.url}, template=parte)", task=TASKS["rte"])
         assert server.requests == 0
         assert ":text(text)" in made.signature
+
+
+def test_what_a_probe_found_out_holds_for_every_dialect() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        return refusal(400, "`temperature` is deprecated for this model") if "temperature" in body else None
+
+    with ChatServer(answer=answer) as server:
+        model = f"api:tiny(url={server.url}, dialect=anthropic)"
+        probed(model)
+        with pytest.warns(UserWarning, match="accepts no temperature"):
+            models.make(model)
 
 
 def test_a_server_that_is_not_there_is_said_in_one_line(cli, tmp_path: Path) -> None:

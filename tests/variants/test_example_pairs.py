@@ -54,6 +54,14 @@ def test_files_that_cannot_work_are_refused(tmp_path: Path, pairs: Path) -> None
         generators.make(f"paraphrase(model=scripted, context=true, prompt='{{text}} {{context}}', examples={pairs})")
 
 
+def test_a_sentence_with_several_paraphrases_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text("".join(json.dumps(one | {"paraphrase": f"{n}."}) + "\n" for one in PAIRS[:4] for n in range(3)))
+    assert read_pairs(path, 3, 1, "x").before("Else.", WITH_EXAMPLES).count("Sentence: ") == 3
+    with pytest.raises(BadInput, match="has 4 pairs; give at least 6"):
+        read_pairs(path, 5, 1, "x")
+
+
 def test_paraphrases_as_paranlu_asked_for_them(tmp_path: Path, pairs: Path) -> None:
     """Section 6: ten examples, nine texts at a temperature of 0.7; back-translation through the same server."""
     asked: list[dict[str, Any]] = []

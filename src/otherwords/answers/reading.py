@@ -264,11 +264,12 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
 def _may_lack(frame: pl.DataFrame, p: pl.DataFrame) -> pl.Series:
     """Which rows have no probabilities at all, and a reason for it."""
     nothing = p.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    reasons = [label_texts(frame["pred"]).is_in([UNREADABLE])] if "pred" in frame.columns else []
-    reasons += [frame[LABEL_MASS].is_not_null()] if LABEL_MASS in frame.columns else []
-    for one in reasons[1:]:
-        reasons[0] = reasons[0] | one
-    return nothing & reasons[0].fill_null(False) if reasons else nothing & False
+    has_reason = pl.repeat(False, frame.height, eager=True)
+    if "pred" in frame.columns:
+        has_reason |= (label_texts(frame["pred"]) == UNREADABLE).fill_null(False)
+    if LABEL_MASS in frame.columns:
+        has_reason |= frame[LABEL_MASS].is_not_null()
+    return nothing & has_reason
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error

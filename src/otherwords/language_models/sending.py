@@ -73,6 +73,7 @@ class Sender:
         self.endpoint, self.can, self.manner = endpoint, can, manner
         self.pace = Pace(concurrency)
         self.names: set[str] = set()
+        self._strange_name = ""
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
         self._verify: ssl.SSLContext | None = None
@@ -270,7 +271,8 @@ class Sender:
         """Why a reply is not of the model that was asked.
 
         Where the server goes by a name that has nothing to do with the one asked for, as one that serves a single file
-        does, the name in the very first reply is taken to be right, unless the user names it.
+        does, the name in the very first reply is taken to be right if the next try has it, too, unless the user names
+        it.
         """
         if not isinstance(name, str) or not name:
             self.names.add("")
@@ -279,8 +281,10 @@ class Sender:
         if right:
             is_right = name == right
         else:
-            is_right = not self.names or name in self.names or is_same_model(self.endpoint.model, name)
+            is_first = not self.names and name == self._strange_name
+            is_right = is_first or name in self.names or is_same_model(self.endpoint.model, name)
         if not is_right:
+            self._strange_name = name
             return f"replied as {name!r}"
         self.names.add(name)
         return ""

@@ -63,10 +63,10 @@ class Model:
     that is asked `by_driver` is not asked by workers at all.
 
     `ways` are those in which the same may be asked again, see `Repeat`; the first is chosen where nobody says. A model
-    that gives the same answer to the same text, whatever happens, has none. `columns` are constant
-    columns of its answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a
-    time: a model that keeps what it was told, reply by reply, does so beside that file, and uses nothing older.
-    `unread` are replies that could not be read, the first of them.
+    that gives the same answer to the same text, whatever happens, has none. `columns` are constant columns of its
+    answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a time: a model
+    that stores replies one by one does so beside that file, and uses none that is older. `unread` has the first reply
+    that could not be read, if there is any.
     """
 
     function: Callable[[Batch], Any]

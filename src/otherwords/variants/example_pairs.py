@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -59,23 +60,18 @@ def read_pairs(path: Path, count: int, seed: int, where: str) -> ExamplePairs:
         raise BadInput(f"found {count}", where=where, field="shots", fix="give 1 or more, or leave examples out")
     pairs = []
     for number, row in enumerate(read(path, (TEXT, PARAPHRASE)).iter_rows(named=True), 1):
-        pair = tuple(row.get(name) for name in (TEXT, PARAPHRASE))
-        if not all(isinstance(one, str) and one.strip() for one in pair):
+        given = [row.get(name) for name in (TEXT, PARAPHRASE)]
+        if not all(isinstance(one, str) and one.strip() for one in given):
             fix = f"give every row a text in the columns {TEXT} and {PARAPHRASE}"
             raise BadInput("has no pair of sentences", where=f"{path}, row {number}", fix=fix)
-        pairs.append((normalize_spaces(str(pair[0])), normalize_spaces(str(pair[1]))))
-    if len(pairs) <= count:
-        fix = f"give at least {count + 1}: a sentence is never shown to itself; or fewer shots"
-        raise BadInput(f"has {len(pairs)} pairs", where=str(path), fix=fix)
+        pairs.append((normalize_spaces(str(given[0])), normalize_spaces(str(given[1]))))
     Random(seed).shuffle(pairs)
-    # One more than are shown, should the sentence itself be among them.
-    kept = _distinct(pairs, count + 1)
-    return ExamplePairs(tuple(kept), count)
-
-
-def _distinct(pairs: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    """The first pairs, one of each sentence."""
-    by_text: dict[str, tuple[str, str]] = {}
+    distinct: dict[str, tuple[str, str]] = {}
     for pair in pairs:
-        by_text.setdefault(pair[0], pair)
-    return list(by_text.values())[:count]
+        distinct.setdefault(pair[0], pair)
+    if len(distinct) <= count:
+        fix = f"give at least {count + 1}: a sentence is never shown to itself; or fewer shots"
+        raise BadInput(f"has {len(distinct)} pairs", where=str(path), fix=fix)
+    return ExamplePairs(
+        tuple(islice(distinct.values(), count + 1)), count
+    )  # one more, should the sentence itself be among them
