@@ -17,6 +17,8 @@ from .completion import Request, Usage
 
 #: Prices are for so many tokens.
 MILLION = 1_000_000
+#: What they can cost at most: more is a slip.
+_DEAREST = 1e12
 #: Characters of a token, about, where nothing better is known.
 CHARACTERS = 4
 #: Tokens that a server may add to each message, and to each request: roles, marks of beginnings and ends.
@@ -75,8 +77,10 @@ def _price(name: str, values: Any, where: str) -> Price:
         raise BadInput("no such price", where=where, field=f"{name}.{min(unknown)}", fix=fix)
     given = {**values, "cached": values.get("cached", values["input"])}
     for kind, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise BadInput(f"found {shorten(value)}", where=where, field=f"{name}.{kind}", fix="give 0 or more")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _DEAREST:
+            raise BadInput(
+                f"found {shorten(value)}", where=where, field=f"{name}.{kind}", fix=f"give 0 to {_DEAREST:g}"
+            )
     return Price(float(given["input"]), float(given["cached"]), float(given["output"]))
 
 

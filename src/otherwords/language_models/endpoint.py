@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, caller_level, shorten
 from ..storage.files import digest
 from .completion import Capabilities
 
@@ -117,11 +117,18 @@ def endpoint_of(
     """The endpoint that the options of this name mean."""
     if not model.strip():
         raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
+    if model.count("(") != model.count(")"):  # else the address in it is not read, and texts go to another server
+        raise BadInput("the options have no end", where=f"api:{shorten(model)}", fix="write api:NAME(url=...)")
     if extra is not None and not isinstance(extra, dict):
         raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
     if own := sorted(_OWN & (extra or {}).keys()):
         fix = "leave it out: templates, readouts and options say what is sent there"
         raise BadInput(f"sets {own[0]}", where=f"api:{model}", field="extra", fix=fix)
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError):
+        fix = "use texts, numbers, true, false, null, lists and objects"
+        raise BadInput("has what JSON has not", where=f"api:{model}", field="extra", fix=fix) from None
     return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
 
 

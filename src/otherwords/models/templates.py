@@ -24,6 +24,15 @@ DEFAULT = "words"
 FORMS = ("chat", "plain")
 #: Stands for the words of all labels, in the order of the template: `yes or no`, `A, B or C`.
 LABELS = "labels"
+_KINDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "a table"}
+#: What numbers may be: at least, and at most.
+_RANGES = {
+    "max_tokens": (1, 1_000_000),
+    "temperature": (0, 100),
+    "top_p": (0, 1),
+    "frequency_penalty": (-100, 100),
+    "presence_penalty": (-100, 100),
+}
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -145,7 +154,7 @@ def template_name(given: str) -> str:
     if not given.endswith(".toml") and not names:
         raise _unknown(given, None, known)
     path = Path(given).expanduser() if given.endswith(".toml") else names[0]
-    return str(_parsed(path).get("name", path.stem))
+    return _checked_name(_parsed(path).get("name", path.stem), str(path))
 
 
 def _table(given: str, task: Task) -> tuple[dict[str, Any], str]:
@@ -186,9 +195,7 @@ def _from_table(table: Mapping[str, Any], where: str) -> Template:
     given = {name: value for name, value in table.items() if name not in ("order", "words", "parameters", "shots")}
     if given.get("form", "") not in ("", *FORMS):
         raise BadInput(f"found {given['form']!r}", where=where, field="form", fix=f"use {' or '.join(FORMS)}")
-    name = given.setdefault("name", Path(where).stem)
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"found {name!r}", where=where, field="name", fix="use letters, digits, - _ and . only")
+    _checked_name(given.setdefault("name", Path(where).stem), where)
     task = get_task(given.pop("task"))
     return Template(
         task=task,
@@ -198,6 +205,14 @@ def _from_table(table: Mapping[str, Any], where: str) -> Template:
         where=where,
         **given,
     )
+
+
+def _checked_name(name: Any, where: str) -> str:
+    """The name of a template, which becomes part of a model's."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        fix = f"use letters, digits, - _ and . only{'' if _NAME.fullmatch(Path(where).stem) else ': name = ... in the file'}"
+        raise BadInput(f"found {shorten(name)}", where=where, field="name", fix=fix)
+    return name
 
 
 def _refuse(table: Mapping[str, Any], known: Mapping[str, Any], where: str, inside: str = "") -> None:
@@ -210,8 +225,9 @@ def _refuse(table: Mapping[str, Any], known: Mapping[str, Any], where: str, insi
             raise BadInput("unknown key", where=where, field=place, fix=f"{hint}there are {', '.join(known)}")
         wanted = known[name]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            shown = " or ".join(one.__name__ for one in (wanted if isinstance(wanted, tuple) else (wanted,)))
-            raise BadInput(f"found {shorten(value)}", where=where, field=place, fix=f"give a value of the type {shown}")
+            kinds = [wanted] if isinstance(wanted, type) else list(wanted)
+            shown = "a number" if float in kinds else " or ".join(_KINDS[one] for one in kinds)
+            raise BadInput(f"found {shorten(value)}", where=where, field=place, fix=f"give {shown}")
 
 
 def _words(table: Mapping[str, Any], task: Task, where: str) -> dict[str, str]:
@@ -242,10 +258,15 @@ def _parameters(table: Mapping[str, Any], where: str) -> Parameters:
     known: dict[str, Any] = {"max_tokens": int, "temperature": number, "top_p": number}
     known |= {"frequency_penalty": number, "presence_penalty": number, "stop": list}
     _refuse(table, known, where, "parameters")
-    if table.get("max_tokens", 1) < 1:
-        raise BadInput(f"found {table['max_tokens']}", where=where, field="parameters.max_tokens", fix="give 1 or more")
+    for name, (low, high) in _RANGES.items():
+        if not low <= table.get(name, low) <= high:
+            place, fix = f"parameters.{name}", f"give {low} to {high:,}"
+            raise BadInput(f"found {shorten(table[name])}", where=where, field=place, fix=fix)
+    if not all(isinstance(one, str) and one for one in table.get("stop", ())):
+        found = f"found {shorten(table['stop'])}"
+        raise BadInput(found, where=where, field="parameters.stop", fix="give texts that are not empty")
     given: dict[str, Any] = {name: float(value) if known[name] is number else value for name, value in table.items()}
-    return Parameters(**{**given, "stop": tuple(map(str, given.get("stop", ())))})
+    return Parameters(**{**given, "stop": tuple(given.get("stop", ()))})
 
 
 def _plan(table: Mapping[str, Any], where: str) -> ShotPlan:
