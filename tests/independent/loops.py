@@ -1005,9 +1005,9 @@ def template_flips(models: Sequence[Answers]) -> Numbers:
     """Of all wordings and all pairs of models, how often the two answer differently; templates are models here."""
     pieces = []
     for same in _side_by_side(models):
-        rows = [[b.original, *b.variants] for b in same]
+        rows = [{row["variant"]: row["pred"] for row in (b.original, *b.variants)} for b in same]
         pairs = [(one, other) for i, one in enumerate(rows) for other in rows[i + 1 :]]
-        differ = sum(a["pred"] != b["pred"] for one, other in pairs for a, b in zip(one, other, strict=True))
+        differ = sum(one[name] != other[name] for one, other in pairs for name in one)
         pieces.append((same[0], differ, len(pairs) * len(rows[0]), len(rows) * len(rows[0])))
     return _one(ratio(pieces))
 

@@ -117,7 +117,7 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
 def _one_answer(pred: Sequence[str]) -> str:
     """What is to be said of answers that are all the same, or that could not be read."""
     if len(set(pred)) == 1 and pred[0] != UNREADABLE:
-        return f", because it answers {pred[0]} to all of them: its flip rate will say nothing"
+        return f", because it answers {pred[0]} to all of them (one answer to everything never flips)"
     unread = list(pred).count(UNREADABLE)
     return f", {'none' if unread == len(pred) else len(pred) - unread} of its answers could be read" if unread else ""
 

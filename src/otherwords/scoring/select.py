@@ -46,9 +46,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "flips": (
         *("flip_rate", "flip_rate_merged", "flips_lost_by_merging", "flip_to_right", "flip_to_wrong"),
         *("flip_wrong_to_wrong", "flip_when_right", "flip_when_wrong", "flip_directions", "flips_by_margin"),
-        *("flip_worst", "flip_rate_net"),
+        "flip_worst",
     ),
-    "noise": ("repeat_flips", "way_flips"),
+    "noise": ("repeat_flips", "way_flips", "flip_rate_net"),
     "consistency": (
         *("p_c", "p_c_distinct", "p_c_corrected", "p_c_distinct_corrected", "p_c_bound"),
         *("label_agreement", "fleiss_kappa", "vap", "pvap", "pvap_distinct"),
