@@ -151,7 +151,7 @@ def test_three_labels_merged_the_wrong_way_round():
 @pytest.mark.parametrize("answer", [*NLI.labels, "any"])
 def test_a_weak_model_is_only_warned_of(answer):
     follows = "do not rely on its scores before you have looked at its answers and the names of its labels"
-    why = f"(, because it answers {answer} to all of them (one answer to everything never flips))?"
+    why = f"(, because it answers {answer} to all of them \\(one answer to everything never flips\\))?"
     found = rf"scripted.* is weak: \d of 12 trivial questions right{why}; {follows}"
     with pytest.warns(UserWarning, match=found) as caught:
         run(load(f"scripted(otherwise={answer})", NLI))
