@@ -199,7 +199,9 @@ def metrics_by_role(
     for role in ROLES:
         if role in there or not by_role[role]:
             continue
-        names = ", ".join(one.plugin.name for one in by_role[role] if not lenient or not as_metric(one.function).repeats)
+        names = ", ".join(
+            one.plugin.name for one in by_role[role] if not lenient or not as_metric(one.function).repeats
+        )
         lacking, fix = _LACKING[role]
         lacking = lacking.format(there=" and ".join(there))
         if not lenient:
