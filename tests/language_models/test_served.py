@@ -326,7 +326,7 @@ def test_a_limit_stops_for_good_and_what_was_paid_for_is_not_asked_again(limits:
     kinds = [kind for kind in FAULTS if kind != "slow"]  # nothing is given up on the way: the ledger is exact
     with ChatServer(latency=0.002, faults=0.1, kinds=kinds) as server:
         for _ in range(200):
-            model = served(server, concurrency=32)
+            model = served(server, concurrency=32, served_as="tiny")
             model.keep_replies(store, 0.0)
             budget, before = Budget(**limits, prices=prices()), server.requests
             try:
@@ -464,3 +464,16 @@ def test_what_came_instead_of_a_reply_is_shown() -> None:
         pytest.raises(ServerFailed, match="that is no JSON: 'Please log in', 3 times"),
     ):
         replies(served(server), [asked(1)])
+
+
+def test_a_first_reply_of_another_model_lets_no_more_of_it_in() -> None:
+    names = iter(["another", "tiny", "another", "tiny", "tiny"])
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        choice = {"message": {"role": "assistant", "content": "yes"}}
+        return (200, {}, json.dumps({"model": next(names), "choices": [choice]}).encode())
+
+    requests = [Request(messages=(Message("user", f"question {number}"),)) for number in range(4)]
+    with ChatServer(answer=answer) as server:
+        assert len(replies(served(server, concurrency=1), requests)) == 4
+        assert server.requests == 5

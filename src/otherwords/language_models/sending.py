@@ -270,7 +270,8 @@ class Sender:
         """Why a reply is not of the model that was asked.
 
         Where the server goes by a name that has nothing to do with the one asked for, as one that serves a single file
-        does, the name in the very first reply is taken to be right, unless the user names it.
+        does, the name in the very first reply is taken to be right, unless the user names it, or the server turns out
+        to go by the one asked for.
         """
         if not isinstance(name, str) or not name:
             self.names.add("")
@@ -278,8 +279,10 @@ class Sender:
         right = self.endpoint.served_as
         if right:
             is_right = name == right
+        elif is_right := is_same_model(self.endpoint.model, name):
+            self.names = {one for one in self.names if not one or is_same_model(self.endpoint.model, one)}
         else:
-            is_right = not self.names or name in self.names or is_same_model(self.endpoint.model, name)
+            is_right = not self.names or name in self.names
         if not is_right:
             return f"replied as {name!r}"
         self.names.add(name)
