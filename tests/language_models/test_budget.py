@@ -1,6 +1,7 @@
 """Prices, limits that hold with many requests in flight, and the ledger."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -120,3 +121,16 @@ def test_ledgers_are_added() -> None:
     assert added(one, one)["cost"] == 1.0
     other = {**one, "currency": "USD", "cost": 0.25}
     assert added(one, other) == {"requests": 4, "prompt": 20, "cost": 0.25, "currency": "USD"}
+
+
+@pytest.mark.parametrize("text", [f"['m']\ninput = {'9' * 400}\noutput = 1", f"a = {'[' * 3000}"])
+def test_prices_that_break_a_reader_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "prices.toml").write_text(text)
+    with pytest.raises(BadInput):
+        read_prices(tmp_path / "prices.toml")
+
+
+@pytest.mark.parametrize("limits", [{"max_requests": "x"}, {"max_requests": 1.5}, {"max_cost": "1"}, {"prices": 5}])
+def test_limits_that_are_no_numbers_are_refused(limits: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="found"):
+        make_budget(**limits)

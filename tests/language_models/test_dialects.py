@@ -213,3 +213,37 @@ def test_what_is_no_reply_is_malformed(body) -> None:
     for request in (Request(messages=CHAT), Request(text="x", scored="y")):
         with pytest.raises(Malformed):
             completion_of(OPENAI, request, body)
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": math.inf}, {"prompt_tokens_details": [1]}])
+def test_tokens_that_cannot_be_counted_make_no_reply(usage) -> None:
+    with pytest.raises(Malformed):
+        completion_of(OPENAI, Request(text="x"), chat("yes") | {"usage": usage})
+
+
+def test_tokens_that_were_paid_back_are_none() -> None:
+    reply = completion_of(OPENAI, Request(text="x"), chat("yes") | {"usage": {"prompt_tokens": -(10**9)}})
+    assert reply.usage == Usage()
+
+
+@pytest.mark.parametrize("logprob", [math.inf, 3.0, math.nan])
+def test_a_log_probability_above_nought_is_none(logprob: float) -> None:
+    with pytest.raises(Malformed):
+        completion_of(OPENAI, Request(text="x"), with_top({"yes": logprob, "no": -1.0}))
+
+
+def test_a_token_that_the_server_does_not_know_is_not_there() -> None:
+    reply = completion_of(OPENAI, Request(text="x"), with_top({"yes": -9999.0, "no": -1.0, "so": -math.inf}))
+    assert reply.top == ({"no": -1.0},)
+
+
+def with_top(top: dict[str, float]) -> dict[str, object]:
+    places = [{"token": "yes", "top_logprobs": [{"token": one, "logprob": value} for one, value in top.items()]}]
+    choice = {"message": {"role": "assistant", "content": "yes"}, "logprobs": {"content": places}}
+    return {"choices": [choice]}
+
+
+def test_a_message_in_parts_is_their_text() -> None:
+    parts = [{"type": "thinking", "thinking": "no?"}, {"type": "text", "text": "yes"}]
+    body = {"choices": [{"message": {"role": "assistant", "content": parts}}]}
+    assert completion_of(OPENAI, Request(text="x"), body).text == "yes"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.language_models.endpoint import HIDDEN, Endpoint
+from otherwords.language_models.endpoint import HIDDEN, Endpoint, endpoint_of
 
 KEY = "sk-very-secret-0123456789"
 
@@ -111,3 +111,30 @@ def test_whatever_decides_the_answers_is_part_of_the_identity() -> None:
 def test_a_dialect_that_nobody_speaks_is_refused() -> None:
     with pytest.raises(BadInput, match="openai, anthropic"):
         Endpoint("m", dialect="latin")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:0/v1", f"http://{'a' * 3000}/v1", "http://\u202e.com/v1"])
+def test_an_address_that_nobody_can_have_is_refused(url: str) -> None:
+    with pytest.raises(BadInput, match="is no address"):
+        Endpoint("m", url)
+
+
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown() -> None:
+    with pytest.raises(BadInput, match="is no name of a variable") as caught:
+        Endpoint("m", key_env=KEY)
+    assert KEY not in str(caught.value)
+
+
+def test_options_without_an_end_do_not_go_to_another_server() -> None:
+    with pytest.raises(BadInput, match="the options have no end"):
+        endpoint_of("tiny(url=http://127.0.0.1:8080/v1")
+    with pytest.raises(BadInput, match="has what JSON has not"):
+        endpoint_of("tiny", extra={"top_k": float("inf")})
+
+
+def test_a_key_that_comes_back_is_in_nothing_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    escaped = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+    for sent in (KEY, escaped):
+        content = f'{{"a": ["x{sent}y", 1, null], "{sent}": {{"b": "{sent}"}}}}'.encode()
+        assert Endpoint("m").read_json(content) == {"a": [f"x{HIDDEN}y", 1, None], HIDDEN: {"b": HIDDEN}}

@@ -81,3 +81,14 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 def test_replies_lie_beside_the_answers() -> None:
     assert replies_path(Path("a/.answers.sqlite")) == Path("a/.answers.replies.sqlite")
     assert replies_path(Path("a/mine")) == Path("a/mine.replies.sqlite")
+
+
+def test_a_damaged_reply_is_asked_for_again(tmp_path: Path) -> None:
+    path, damages = tmp_path / "r.sqlite", [b"", b"{}", b"{bad", b"xx", b'{"text": 1, "finish": 2}', b"[]"]
+    with ReplyStore(path) as store:
+        store.store("m", {key(number): Completion("yes") for number in range(len(damages) + 1)})
+        with sqlite3.connect(path) as database:
+            for number, damage in enumerate(damages):
+                database.execute("update replies set reply = ? where key = ?", (damage, key(number)))
+        database.close()
+        assert dict(store.find([key(number) for number in range(7)])) == {key(6): Completion("yes")}

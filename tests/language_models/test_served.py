@@ -1,6 +1,7 @@
 """A language model on a server: every request answered once, whatever happens on the way; nothing sent in vain."""
 
 import asyncio
+import gzip
 import json
 import sqlite3
 import time
@@ -337,7 +338,7 @@ def test_a_limit_stops_for_good_and_what_was_paid_for_is_not_asked_again(limits:
     kinds = [kind for kind in FAULTS if kind != "slow"]  # nothing is given up on the way: the ledger is exact
     with ChatServer(latency=0.002, faults=0.1, kinds=kinds) as server:
         for _ in range(200):
-            model = served(server, concurrency=32)
+            model = served(server, concurrency=32, served_as="tiny")
             model.keep_replies(store, 0.0)
             budget, before = Budget(**limits, prices=prices()), server.requests
             try:
@@ -435,3 +436,56 @@ def test_replies_come_as_they_are_stored(store: Path) -> None:
             assert database.execute("select count(*) from replies").fetchone()[0] >= len(seen)
             database.close()
         assert len(seen) == 60
+
+
+def test_a_key_that_a_server_sends_back_is_nowhere(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def echo(path: str, body: dict[str, Any]) -> Any:
+        if "question 9" in str(body):
+            return (302, {"location": f"http://elsewhere/?key={KEY}"}, b"")
+        choice = {"message": {"role": "assistant", "content": KEY}}
+        return (200, {}, json.dumps({"model": KEY, "choices": [choice]}).encode())
+
+    with ChatServer(answer=echo) as server:
+        model = served(server)
+        model.keep_replies(store, 0.0)
+        (reply,) = replies(model, [Request(messages=(Message("user", "question 1"),))])
+        assert KEY not in reply.text
+        with pytest.raises(BadInput, match="redirects to 'http://elsewhere/") as caught:
+            replies(model, [asked(9)])
+    assert KEY not in str(caught.value)
+    with ReplyStore(replies_path(store)) as kept:
+        assert [one["replies"] for one in kept.info()] == [1]
+    assert not any(KEY.encode() in one.read_bytes() for one in store.parent.iterdir())
+
+
+def test_a_body_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "_LARGEST", 1_000_000)
+    bomb = gzip.compress(b" " * 5_000_000)
+    with (
+        ChatServer(answer=lambda path, body: (200, {"content-encoding": "gzip"}, bomb)) as server,
+        pytest.raises(ServerFailed, match="sent more than 1 MB, 3 times"),
+    ):
+        replies(served(server), [asked(1)])
+
+
+def test_what_came_instead_of_a_reply_is_shown() -> None:
+    with (
+        ChatServer(answer=lambda path, body: (200, {}, b"<html>Please log in</html>")) as server,
+        pytest.raises(ServerFailed, match="that is no JSON: 'Please log in', 3 times"),
+    ):
+        replies(served(server), [asked(1)])
+
+
+def test_a_first_reply_of_another_model_lets_no_more_of_it_in() -> None:
+    names = iter(["another", "tiny", "another", "tiny", "tiny"])
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        choice = {"message": {"role": "assistant", "content": "yes"}}
+        return (200, {}, json.dumps({"model": next(names), "choices": [choice]}).encode())
+
+    requests = [Request(messages=(Message("user", f"question {number}"),)) for number in range(4)]
+    with ChatServer(answer=answer) as server:
+        assert len(replies(served(server, concurrency=1), requests)) == 4
+        assert server.requests == 5

@@ -13,7 +13,7 @@ from replying import KnowingTokens, Replying
 from otherwords.errors import BadInput
 from otherwords.language_models.completion import FILTER, LENGTH, Capabilities, Completion, Message
 from otherwords.models.prompting import prompted
-from otherwords.models.readouts import find_label, label_logs, without_reasoning
+from otherwords.models.readouts import find_label, label_logs, refuse_alike, without_reasoning
 from otherwords.problem import TASKS, Batch
 
 RTE, NLI = TASKS["rte"], TASKS["nli"]
@@ -306,3 +306,34 @@ def test_repeats_are_asked_in_their_way():
     assert model.asked[0].messages[-1] == Message(
         "user", "Premise: a\nHypothesis: b\nDoes the hypothesis follow from the premise?\nAnswer:"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("contrad\u0131ction", "c"),  # re.IGNORECASE takes it for an i, str.casefold does not
+        ("(A)", "a"),
+        ("Answer: (A), because", "a"),
+        ('"b"', "b"),
+        ("-", "d"),
+        ("(A) or (A", None),
+        ("what - ever", None),
+    ],
+)
+def test_words_with_marks_are_read(text, label):
+    words = {"c": "contradiction", "a": "(A)", "b": '"b"', "d": "-"}
+    assert find_label(text, words) == label
+
+
+def test_words_that_are_marks_alone_do_not_begin_alike():
+    refuse_alike({"one": "-", "other": "+"})
+    with pytest.raises(BadInput):
+        refuse_alike({"one": "-", "other": "_"})
+
+
+def test_where_all_labels_are_impossible_none_is_the_answer():
+    def score(request):
+        return Completion(request.scored, score=-math.inf)
+
+    reply = ask(Replying(score, Capabilities(scoring=True)), readout="score")
+    assert reply.answers == [None]

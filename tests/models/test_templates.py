@@ -135,7 +135,7 @@ def test_its_name_and_place_do_not_change_what_it_is(own):
     [
         ({"promt": "x"}, r"promt: unknown key; did you mean prompt\?"),
         ({"form": "sms"}, "form: found 'sms'; use chat or plain"),
-        ({"exact": "yes"}, "exact: found .*; give a value of the type bool"),
+        ({"exact": "yes"}, "exact: found .*; give true or false"),
         ({"system": "about {premise}"}, r"system: \{premise\} is no field"),
         ({"order": ["entailed"]}, "order: found entailed; name each of entailed, not-entailed once"),
     ],
@@ -305,3 +305,24 @@ def test_shots_come_from_any_data_set():
     shots = draw(read_template("words", NLI), NLI, count=3, source="everyday")
     assert {shot.label for shot in shots.before({"premise": "x", "hypothesis": "y"})} <= set(NLI.labels)
     assert ow.load("everyday").height > 3
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        *[("temperature", one) for one in ("nan", "inf", "-1", "9" * 400)],
+        *[("top_p", "nan"), ("top_p", "5"), ("max_tokens", "0"), ("max_tokens", "9" * 100)],
+        *[("stop", "[1]"), ("stop", '[""]')],
+    ],
+)
+def test_parameters_that_no_server_takes_are_refused(own, parameter, value):
+    with pytest.raises(BadInput) as caught:
+        read_template(own(f"{OWN}[parameters]\n{parameter} = {value}\n"), RTE)
+    assert caught.value.field == f"parameters.{parameter}"
+
+
+@pytest.mark.parametrize("name", ["a b", "a=b", "a(b", "", 5, "a\nb"])
+def test_a_name_that_no_model_can_have_is_refused_where_it_is_written(own, name):
+    with pytest.raises(BadInput) as caught:
+        template_name(own(f"name = {json.dumps(name)}\n{OWN}"))
+    assert caught.value.field == "name"

@@ -61,7 +61,7 @@ def read_prices(path: str | Path) -> Prices:
         raise BadInput("no such file", where=where, fix=f"give a TOML file of prices: {_FIX}")
     try:
         read = tomllib.loads(decode(file.read_bytes(), where))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"cannot be read as TOML: {error}", where=where, fix=_FIX) from error
     currency = read.pop("currency", "")
     if not isinstance(currency, str):
@@ -281,8 +281,14 @@ def make_budget(
 ) -> Budget:
     """The budget that settings describe. A limit of costs needs prices."""
     for name, value in (("max_requests", max_requests), ("max_cost", max_cost)):
-        if value is not None and not value >= 0:
-            raise BadInput(f"found {value}", field=setting(f"--{name.replace('_', '-')}", name), fix="give 0 or more")
+        kinds = (int,) if name == "max_requests" else (int, float)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, kinds) or not value >= 0):
+            fix = f"give {'a whole' if kinds == (int,) else 'a'} number, 0 or more"
+            raise BadInput(f"found {shorten(value)}", field=setting(f"--{name.replace('_', '-')}", name), fix=fix)
+    if not isinstance(prices, str | Path):
+        raise BadInput(
+            f"found {shorten(prices)}", field=setting("--prices", "prices"), fix="give a TOML file of prices"
+        )
     if max_cost is not None and not prices:
         fix = f"give them: {setting('--prices FILE', 'prices=FILE')}"
         raise BadInput("costs are not known without prices", field=setting("--max-cost", "max_cost"), fix=fix)

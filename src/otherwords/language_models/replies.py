@@ -104,7 +104,8 @@ class ReplyStore:
             with self._named_errors():
                 rows = self._db.execute(query, (not_before, *some)).fetchall()
             for key, reply in rows:
-                yield bytes(key), unpacked(reply)
+                if (found := _undamaged(reply)) is not None:
+                    yield bytes(key), found
 
     def store(self, identity: str, replies: Mapping[bytes, Completion]) -> None:
         """Store some replies of a model, all or nothing."""
@@ -151,6 +152,15 @@ def packed(one: Completion) -> bytes:
     values |= {"more": list(one.more), "ends": list(one.ends)} if one.more else {}
     plain = json.dumps(values, separators=(",", ":")).encode()
     return zlib.compress(plain) if len(plain) >= _LONG else plain
+
+
+def _undamaged(reply: bytes) -> Completion | None:
+    """The reply that was packed; none where it is damaged, so that it is asked for again."""
+    try:
+        found = unpacked(reply)
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error):
+        return None
+    return found if isinstance(found.text, str) and isinstance(found.finish, str) else None
 
 
 def unpacked(reply: bytes) -> Completion:

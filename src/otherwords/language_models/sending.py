@@ -272,7 +272,7 @@ class Sender:
 
         Where the server goes by a name that has nothing to do with the one asked for, as one that serves a single file
         does, the name in the very first reply is taken to be right if the next try has it, too, unless the user names
-        it.
+        it, or the server turns out to go by the one asked for.
         """
         if not isinstance(name, str) or not name:
             self.names.add("")
@@ -280,9 +280,10 @@ class Sender:
         right = self.endpoint.served_as
         if right:
             is_right = name == right
+        elif is_right := is_same_model(self.endpoint.model, name):
+            self.names = {one for one in self.names if not one or is_same_model(self.endpoint.model, one)}
         else:
-            is_first = not self.names and name == self._strange_name
-            is_right = is_first or name in self.names or is_same_model(self.endpoint.model, name)
+            is_right = name in self.names or (not self.names and name == self._strange_name)
         if not is_right:
             self._strange_name = name
             return f"replied as {name!r}"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
-from ..errors import ServerFailed
+from ..errors import BadInput, ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
 from .budget import Budget
@@ -35,6 +35,15 @@ MOST = 4096
 _NOTE = 0.2
 #: Bytes of a key.
 _KEY = 20
+
+
+def refuse_wrong(where: str, concurrency: int, manner: Manner) -> None:
+    """Refuse options that make no sense, before anything is sent."""
+    if not 1 <= concurrency <= MOST:
+        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix=f"give 1 to {MOST:,}")
+    for name, value in (("timeout", manner.timeout), ("patience", manner.patience)):
+        if not value > 0:
+            raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")
 
 
 class Counted(Exception):

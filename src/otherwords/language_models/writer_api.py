@@ -10,7 +10,7 @@ from .completing import SERVED, CompletionWriter, choose_form, refuse_short
 from .endpoint import ANTHROPIC, endpoint_of
 from .probe import find_capabilities, find_stored
 from .sending import Manner
-from .served import CONCURRENCY, Served
+from .served import CONCURRENCY, Served, refuse_wrong
 from .writer import Writer
 
 #: Options that are signed by the identity, or change no text.
@@ -41,6 +41,7 @@ def api(
     where = f"api:{model}"
     refuse_short(max_new, where)
     endpoint, manner = endpoint_of(model, url, dialect, key_env, extra, served_as), Manner(timeout, patience)
+    refuse_wrong(where, concurrency, manner)
     endpoint.warn_unencrypted()
     found = find_stored(endpoint) if dialect == "anthropic" else find_capabilities(endpoint, manner)
     can = found.capabilities if found else ANTHROPIC

@@ -80,6 +80,9 @@ def with_templates(specs: Sequence[str], templates: Sequence[str]) -> list[str]:
     """The specs, with a model for each template, called `model@template`, where a model takes one and names none."""
     if not templates:
         return list(specs)
+    if wrong := [one for one in templates if not isinstance(one, str)]:
+        fix = "give a name or a .toml file, as text"
+        raise BadInput(f"found {shorten(wrong[0])}", field=setting("--template", "template"), fix=fix)
     takers = [models.takes(split_name(spec)[1], "template") for spec in specs]
     if specs and not any(takers):
         kinds = " or ".join(plugin.name for plugin in models if "template" in plugin.options())

@@ -11,7 +11,7 @@ from ..language_models.completion import Capabilities
 from ..language_models.endpoint import ANTHROPIC, Endpoint, endpoint_of
 from ..language_models.probe import ProbeResult, find_capabilities, find_stored
 from ..language_models.sending import Manner
-from ..language_models.served import CONCURRENCY, MOST, Served
+from ..language_models.served import CONCURRENCY, Served, refuse_wrong
 from ..problem import Task, get_task
 from ..registry import models
 from .model import Model
@@ -59,7 +59,9 @@ def api(
     depends on it.
     """
     where, task = f"api:{model}", task or get_task("nli")
-    _refuse_wrong(where, chat, concurrency, {"timeout": timeout, "patience": patience})
+    if chat not in ("auto", "true", "false"):
+        raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
+    refuse_wrong(where, concurrency, Manner(timeout, patience))
     endpoint = endpoint_of(model, url, dialect, key_env, extra, served_as)
     wanted = wanted_readout(readout, read_template(template, task))  # what is wrong here is said before a probe
     endpoint.warn_unencrypted()
@@ -111,14 +113,3 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
         warnings.warn(f"{message} another readout; `otherwords probe` finds it out first", stacklevel=caller_level())
     can = found.capabilities if found else usual
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")
-
-
-def _refuse_wrong(where: str, chat: str, concurrency: int, seconds: dict[str, float]) -> None:
-    """Refuse options that make no sense, before anything is sent."""
-    if chat not in ("auto", "true", "false"):
-        raise BadInput(f"found {chat!r}", where=where, field="chat", fix="use auto, true or false")
-    if not 1 <= concurrency <= MOST:
-        raise BadInput(f"found {concurrency}", where=where, field="concurrency", fix=f"give 1 to {MOST:,}")
-    for name, value in seconds.items():
-        if not value > 0:
-            raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")

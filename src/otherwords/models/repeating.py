@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..errors import BadInput, caller_level, setting
+from ..errors import BadInput, caller_level, setting, shorten
 from ..problem import SHUFFLED, USUAL_WAY, Repeat
 from .model import Answerer
 
@@ -21,8 +21,8 @@ def function_ways(batch_invariant: bool) -> tuple[str, ...]:
 def refuse_wrong_repeats(count: int, ways: Sequence[str]) -> None:
     """Refuse settings that no model could follow."""
     field = setting("--repeats", "repeats")
-    if count < 0:
-        raise BadInput(f"found {count}", field=field, fix="give how often to ask again, such as 2")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise BadInput(f"found {shorten(count)}", field=field, fix="give how often to ask again, such as 2")
     if ways and not count:
         fix = f"say how often: {setting('--repeats 2', 'repeats=2')}"
         raise BadInput(f"nothing is asked again in the way {ways[0]}", field=field, fix=fix)

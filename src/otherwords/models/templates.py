@@ -210,8 +210,7 @@ def _from_table(table: Mapping[str, Any], where: str) -> Template:
 def _checked_name(name: Any, where: str) -> str:
     """The name of a template, which becomes part of a model's."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        in_file = "" if _NAME.fullmatch(Path(where).stem) else ": name = ... in the file"
-        fix = f"use letters, digits, - _ and . only{in_file}"
+        fix = "use letters, digits, - _ and . only (name = ... in the file)"
         raise BadInput(f"found {shorten(name)}", where=where, field="name", fix=fix)
     return name
 
