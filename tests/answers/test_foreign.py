@@ -321,7 +321,8 @@ def test_problems_given_as_answers_are_recognised(tmp_path: Path) -> None:
     snli.write_csv(csv)
     with refuses(BadInput) as caught:
         ow.load(str(csv))
-    assert "--field premise=sentence1 --field hypothesis=sentence2 --field label=gold_label" in caught.value.fix
+    columns = {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+    assert f"with columns={columns}" in caught.value.fix
 
 
 # What cannot be meant
