@@ -24,6 +24,8 @@ DATA = Path(__file__).parents[1].parent / "shared" / "data" / "ie_test" / "nli_d
 SEED = 20_261_115
 #: The same for generators that make something of some problems only (`--each`).
 SEED_EACH = 20_261_116
+#: The same for the reading by domain (SNLI test, MNLI, RTE, everyday) of `structural.v2`, `wordnet.v2` and `reworded`.
+SEED_DOMAINS = 20_261_117
 SIZE = 200
 #: Problems varied at a time, until enough have a variant.
 _SOME = 400
