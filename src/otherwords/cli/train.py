@@ -31,7 +31,8 @@ class TrainerCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; the error about a name that is none lists the trainers. A plug-in is loaded later."""
-        if args[0] not in self.commands and "--plugin" not in args:
+        named = any(one.partition("=")[0] == "--plugin" for one in args)
+        if args[0] not in self.commands and not named:
             from ..registry import trainers
 
             trainers.get(args[0])

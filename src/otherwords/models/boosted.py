@@ -148,7 +148,7 @@ def _load(trained: Trained, threads: int) -> tuple[WordColumns, Any]:
         found = json.loads(booster.save_config())["learner"]["learner_model_param"]
         if (int(found["num_class"]), booster.num_features()) != shape:
             raise ValueError(f"{shape[0]} labels and {shape[1]} columns, but trees of another training")
-    except (OSError, ValueError, KeyError, TypeError, xgboost.core.XGBoostError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, xgboost.core.XGBoostError) as error:
         # What xgboost says has the time of day and a path of its own sources in it.
         raise BadInput(
             "cannot be read as boosted trees", where=str(trained.folder), fix="train it again, in another folder"
