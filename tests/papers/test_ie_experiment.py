@@ -428,6 +428,7 @@ def test_a_scan_is_not_a_dry_run(place):
 def test_values_of_rho_that_differ_by_rounding_are_one(place):
     done = run_ie_test(settings(place, rho=[0.3, 0.1 + 0.2], runs=1), out="x")
     assert done.settings.rho == [0.3]
+    assert str(read_ie_settings(settings(place, rho=[-0.0, 0]), Path("y")).rho) == "[0.0]"
     assert done.results is not None
     assert done.results.runs.height == 1
 
@@ -750,6 +751,12 @@ def test_a_wrong_rho_is_named_where_it_stands(place):
         run_ie_test("x.toml", out="x")
     with refuses(BadInput, where="", field="rho"):
         run_ie_test(settings(place), out="x", rho=[2.0])
+
+
+def test_an_option_that_is_wrong_is_not_looked_for_in_the_file(place):
+    Path("x.toml").write_text(as_toml(settings(place)))
+    with refuses(BadInput, where="", field="runs"):
+        run_ie_test("x.toml", out="x", runs=0)
 
 
 def test_a_data_set_that_cannot_be_split_is_named(place):

@@ -196,6 +196,12 @@ def test_what_is_left_out_is_kept(recipe, tmp_path):
     assert all(seen & set(row["texts"]) for row in kept if "texts" in row)
 
 
+def test_a_label_that_reads_like_a_message_is_an_error_like_any_other_wrong_one(recipe, tmp_path):
+    odd = problems(tmp_path / "odd.jsonl", [["a dog runs", "a dog runs", "found an empty text"], *toy_rows(9)])
+    with refuses(BadInput):
+        train({"data": [odd]}, "bag_of_words", out=tmp_path / "m")
+
+
 def test_other_tasks_have_other_labels(recipe, tmp_path):
     rows = [[*row[:2], "entailed" if row[2] == "entailment" else "not-entailed"] for row in toy_rows(60)]
     chosen = {**recipe, "data": [problems(tmp_path / "rte.jsonl", rows)], "task": "rte", "epochs": 1}

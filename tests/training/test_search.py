@@ -293,8 +293,10 @@ def test_wrong_searches_are_refused_before_any_trial(tmp_path):
     with refuses(BadInput, field="search"):
         search(trainers.make("bag_of_words"), SPACE, TrainingData(NLI, train=toy().train), tmp_path / "s", 2)
     (tmp_path / "bad.toml").write_text("steps = ")
-    with refuses(BadInput, where=str(tmp_path / "bad.toml")):
-        search(trainers.make("bag_of_words"), tmp_path / "bad.toml", toy(), tmp_path / "s", 2)
+    (tmp_path / "deep.toml").write_text("steps = " + "[" * 3000)
+    for name in ("bad.toml", "deep.toml"):
+        with refuses(BadInput, where=str(tmp_path / name)):
+            search(trainers.make("bag_of_words"), tmp_path / name, toy(), tmp_path / "s", 2)
     with refuses(UnknownName):
         train_best({"data": ["everyday"]}, "bagofwords", out=tmp_path / "s", space=SPACE)
     assert not (tmp_path / "s").exists()

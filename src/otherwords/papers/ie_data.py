@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..datasets.intake import EMPTY_TEXT, IN_FILE
+from ..datasets.intake import IN_FILE, is_without_text
 from ..datasets.source import Source, plain_records
 from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import is_unmarked, join_pieces
@@ -210,7 +210,7 @@ def _read(data: IEData, part: DataPart, task: Task, where: str) -> pl.DataFrame:
 def _read_one(data: IEData, part: DataPart, name: str, task: Task) -> pl.DataFrame:
     source = data.source(part, [name])
     rows = join_pieces(list(source.pieces()), task)
-    if bad := next((one["reason"] for one in source.intake.rejected if EMPTY_TEXT not in one["reason"]), ""):
+    if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
         raise BadInput(bad)
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 

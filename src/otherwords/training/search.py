@@ -10,7 +10,6 @@ import json
 import math
 import shutil
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -19,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadInput, decode
+from ..errors import BadInput
 from ..models.trained import TRAINED, read_trained
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
-from ..storage.files import digest, lock_folder, read_json, refuse_overwriting, write_json, write_text
+from ..storage.files import digest, lock_folder, read_json, read_toml, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
 from .making import (
     SEARCH,
@@ -241,10 +240,7 @@ def _read_file(space: str) -> dict[str, Any]:
     if not path.is_file():
         fix = f"give a TOML file, or {' or '.join(presets())}"
         raise BadInput("no such file", where=space, field="space", fix=fix)
-    try:
-        return tomllib.loads(decode(path.read_bytes(), space))
-    except ValueError as error:
-        raise BadInput(f"cannot be read as a space: {error}", where=space, fix="a space is a TOML file") from error
+    return read_toml(path, "a space", "a space is a TOML file")
 
 
 def _refuse_wrong_values(values: Any, where: str, name: str) -> None:
