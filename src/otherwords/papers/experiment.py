@@ -27,6 +27,7 @@ from ..running.study import to_toml
 from ..storage.files import lock_folder, read_json, read_toml, refuse_link, write_json, write_text
 from ..storage.specs import nearest
 from ..training.recipe import how_to_write
+from ..training.trainer import shown
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
@@ -240,8 +241,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
+    return "not set" if value is None else shown(value)
 
 
 # Cells
