@@ -1,8 +1,9 @@
 """Boosted trees on word counts: the model that the trainer of the same name writes, and how texts become its columns.
 
 A count becomes binary columns `count > c`, of which a sparse matrix holds the ones. Trees split on them as they do on
-the counts of a dense table, in a quarter of the time at depth 15, less at smaller depths, and a fraction of the memory; a sparse matrix of the counts
-themselves would be another model, because xgboost takes what is not stored as missing, not as zero.
+the counts of a dense table, in a quarter of the time at depth 15 (less at smaller depths) and a fraction of the memory;
+a sparse matrix of the counts themselves would be another model, because xgboost takes what is not stored as missing,
+not as zero.
 """
 
 import json
