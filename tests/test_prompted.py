@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from chat_server import ChatServer, number
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers import reading
@@ -271,6 +272,17 @@ def test_several_templates_make_several_models(tmp_path):
 def say_by_template(prompt):
     """By letters it says A to everything; by words it has some answer."""
     return "A" if "one letter" in prompt else NLI.labels[number(prompt) % 3]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"model": ["a", "a", "b", "b"]}, {"model": ["a@x", "a@x", "b@y", "b@y"], "template": ["x", "x", "y", "y"]}],
+    ids=["no templates", "two models with one each"],
+)
+def test_models_that_are_not_templates_of_one_are_not_compared_as_such(asked):
+    rows = {"bucket": ["1"] * 4, "variant": ["", "1"] * 2, "gold": ["yes"] * 4, "pred": ["yes", "no", "yes", "yes"]}
+    with refuses(Unmeasurable, field="template"):
+        ow.score(pl.DataFrame(rows | asked), ["template_flips"])
 
 
 def test_a_study_with_several_templates(tmp_path):

@@ -17,10 +17,10 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, LimitReached, ServerFailed
 from otherwords.language_models import pacing
-from otherwords.language_models.budget import Budget, spending
+from otherwords.language_models.budget import Budget, Price, Prices, spending
 from otherwords.language_models.completion import Capabilities
 from otherwords.language_models.endpoint import Endpoint
-from otherwords.language_models.probe import CHOICES, find_capabilities, find_stored, probe
+from otherwords.language_models.probe import CHOICES, MOST_REQUESTS, find_capabilities, find_stored, probe
 from otherwords.language_models.sending import Manner
 from otherwords.models.api import probed
 
@@ -77,7 +77,16 @@ def test_a_damaged_result_is_found_out_again(tiny: Endpoint) -> None:
 
 
 def test_limits_hold_for_it(tiny: Endpoint) -> None:
-    with spending(Budget(max_requests=3)), refuses(LimitReached):
+    with spending(Budget(max_requests=3)) as budget, refuses(LimitReached):
+        probe(tiny)
+    assert budget.spent(tiny.identity).requests == 0, "a probe that cannot be finished is not begun"
+    with spending(Budget(max_requests=MOST_REQUESTS["openai"])):
+        assert probe(tiny).requests <= MOST_REQUESTS["openai"]
+
+
+def test_a_probe_that_a_limit_of_costs_ends_says_what_to_do(tiny: Endpoint) -> None:
+    prices = Prices({tiny.model: Price(1.0, 1.0, 1.0)})
+    with spending(Budget(max_cost=0.001, prices=prices)), refuses(LimitReached):
         probe(tiny)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput, ServerFailed
+from ..errors import BadInput, LimitReached, ServerFailed, setting
 from ..storage.files import answer_cache_path, digest, write_json
 from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
@@ -26,6 +26,8 @@ from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender,
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
+#: Requests that a probe takes at most, if none has to be tried again; on llama.cpp and vLLM it takes 13.
+MOST_REQUESTS = {"openai": 20, "anthropic": 2}
 #: How many tries a request has that fails for a moment.
 _TRIES = 5
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
@@ -124,7 +126,21 @@ class _Prober:
         self.error: BadInput | None = None
 
     def run(self) -> ProbeResult:
-        """All steps."""
+        """All steps. Where a limit leaves no room for them, nothing is sent: what is half known is of no use."""
+        most, left = MOST_REQUESTS[self.endpoint.dialect], self.budget.requests_left
+        if most > left:
+            raise self._no_room(f"takes up to {most} requests, and {setting('--max-requests', 'max_requests')} allows {left:,}")
+        try:
+            return self._run()
+        except LimitReached as error:
+            raise self._no_room(f"was not finished: {error}") from error
+
+    def _no_room(self, found: str) -> LimitReached:
+        name = self.endpoint.model
+        fix = f"probe first (otherwords probe 'api:{name}(...)'), raise the limit, or say readout=tokens or readout=text"
+        return LimitReached(f"api:{name}: to find out what its server can do {found}; {fix}")
+
+    def _run(self) -> ProbeResult:
         if self.endpoint.dialect == "openai":
             self._look_up()
         self._find_form()

@@ -19,7 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..language_models.completion import FILTER, Capabilities, Completion, LanguageModel, Request, TokenScorer
+from ..language_models.completion import (
+    FILTER,
+    Capabilities,
+    Completion,
+    LanguageModel,
+    Request,
+    TokenScorer,
+    without_reasoning,
+)
 from .predictions import Floats
 from .templates import Template
 
@@ -30,9 +38,6 @@ READOUTS = (AUTO, TOKENS, SCORE, CHOICES, TEXT)
 TOP = 20
 #: Tokens of a free answer, and of one that the model thinks about first.
 _ANSWER_TOKENS, _THINKING_TOKENS = 16, 4096
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
-_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
 _MARKS = " \t\r\n*_`#>\"'“”‘’«»()[]{}"
 _PREFIX = re.compile(r"(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|label)\s*(?:is\b\s*:?|:|=)", re.I)
 _GAP = re.compile(r"[\s_-]+")
@@ -333,17 +338,6 @@ def _without_marks(text: str, words: Mapping[str, str]) -> str:
     first, last = ("".join({word[place] for word in words.values()}) for place in (0, -1))
     begin, end = (_MARKS.translate(dict.fromkeys(map(ord, own))) for own in (first, last))
     return text.lstrip(begin).rstrip(end)
-
-
-def without_reasoning(text: str) -> str | None:
-    """A text after its reasoning, or None where that has no end.
-
-    >>> without_reasoning("<think>Is it?</think> yes"), without_reasoning("Is it?</think> yes")
-    (' yes', ' yes')
-    """
-    rest = _THOUGHT.sub("", text)
-    rest = _THOUGHT_END.split(rest)[-1]  # a server may have written the beginning into the prompt
-    return None if _THOUGHT_START.search(rest) else rest
 
 
 def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:
