@@ -312,7 +312,7 @@ def test_a_study_with_several_templates(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pooled = ow.score(run.folder, ["flip_rate"], pool_templates=True, replicates=50)
-        again = ow.run(tmp_path / "run", templates=["words"])
+        again = ow.run(tmp_path / "run", templates=["words"], metrics=["flip_rate", "unreadable"])
     values = {one.model: one for one in pooled}
     assert set(values) == {"m", "plain"}
     assert values["m"].value == pytest.approx((by_model["m@words"] + by_model["m@letters"]) / 2)
