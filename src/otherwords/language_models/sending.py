@@ -308,6 +308,7 @@ class Sender:
         server = f"api:{self.endpoint.model}: {self.endpoint.url}"
         if not self.names and tries >= FIRST_TRIES:
             fix = "start the server, or check the url" if "reached" in ended.reason else "see what the server says"
+            fix = "check served_as" if self.endpoint.served_as and "replied as" in ended.reason else fix
             raise ServerFailed(f"{server} {ended.reason}, {tries} times; {fix}")
         if ended.wait > self.manner.patience:
             raise ServerFailed(f"{server} {ended.reason} and wants no request for {ended.wait:,.0f} seconds")

@@ -38,7 +38,8 @@ def repeats_of(model: Answerer, count: int, ways: Sequence[str] = ()) -> list[Re
         return []
     if unknown := [way for way in chosen if way not in known]:
         field = setting("--repeat-way", "repeat_ways")
-        fix = f"it has {', '.join(known)}"
+        more = "; perhaps `otherwords probe` finds more" if model.model.by_driver and COLD not in known else ""
+        fix = f"it has {', '.join(known)}{more}"
         raise BadInput(f"cannot be asked again in the way {unknown[0]!r}", where=model.name, field=field, fix=fix)
     return [Repeat(way, number) for way in chosen or known[:1] for number in range(1, count + 1)]
 
