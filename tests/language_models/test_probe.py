@@ -251,3 +251,10 @@ def test_a_server_that_wants_a_long_rest_is_left_alone() -> None:
 def test_what_is_on_no_server_cannot_be_probed() -> None:
     with refuses(BadInput):
         probed("scripted")
+
+
+@pytest.mark.parametrize("body", [b"null", b"{}", b'{"choices": []}'])
+def test_a_server_whose_replies_nobody_understands_is_refused(body: bytes) -> None:
+    """It accepts everything, and says nothing: it can be asked neither in chats nor otherwise."""
+    with ChatServer(answer=lambda *_: (200, {}, body)) as server, pytest.raises(ServerFailed, match="lacks what was asked"):
+        probe(Endpoint("m", server.url), Manner(2.0, 2.0))

@@ -179,7 +179,7 @@ class _Prober:
         limit = 16
         chat = self._ask(self._chat(_QUESTION, max_tokens=limit, temperature=None))
         refused = self.error
-        plain = self._finds_plain() if self.endpoint.dialect == "openai" else False
+        plain = self._finds_plain(chat is not None) if self.endpoint.dialect == "openai" else False
         if not chat and not plain:
             raise refused or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {UNREADABLE_REPLY}")
         reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
@@ -187,13 +187,16 @@ class _Prober:
         if chat and chat.usage.completion > limit and not reasons:
             self._drop("max_tokens")
 
-    def _finds_plain(self) -> bool:
-        """Whether it continues texts; one that gives the log-probability of a text does."""
+    def _finds_plain(self, replies: bool) -> bool:
+        """Whether it continues texts; one that gives the log-probability of a text does.
+
+        So does one that `replies` to chats, and here with less than was asked for. Of another, nothing was understood.
+        """
         scored = self._ask(Request(text=f"{_STORY} It is", scored=" wet outside", temperature=None))
         if scored and scored.score is not None:
             self._learn(scoring=True)
             return True
-        if not self.error:  # a reply, without what was asked for
+        if replies and not self.error:
             self._drop("echo")
             return True
         return self._ask(Request(text=_QUESTION, max_tokens=1, temperature=None)) is not None
