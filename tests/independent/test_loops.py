@@ -324,7 +324,12 @@ def _allows(table: Table, name: str, merge: str, options: Mapping[str, Any]) -> 
     needs = metrics()[name]
     if name == "majority_vote" and not options["original"]:
         needs = "gold labels"
-    if name in APART or name in TESTSET or (name in REPEATS and not table.again) or (name == "way_flips" and "cold" not in table.again):
+    if (
+        name in APART
+        or name in TESTSET
+        or (name in REPEATS and not table.again)
+        or (name == "way_flips" and "cold" not in table.again)
+    ):
         return False
     if name in TEXTS and not table.texts:
         return False

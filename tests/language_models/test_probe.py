@@ -256,5 +256,8 @@ def test_what_is_on_no_server_cannot_be_probed() -> None:
 @pytest.mark.parametrize("body", [b"null", b"{}", b'{"choices": []}'])
 def test_a_server_whose_replies_nobody_understands_is_refused(body: bytes) -> None:
     """It accepts everything, and says nothing: it can be asked neither in chats nor otherwise."""
-    with ChatServer(answer=lambda *_: (200, {}, body)) as server, pytest.raises(ServerFailed, match="lacks what was asked"):
+    with (
+        ChatServer(answer=lambda *_: (200, {}, body)) as server,
+        pytest.raises(ServerFailed, match="lacks what was asked"),
+    ):
         probe(Endpoint("m", server.url), Manner(2.0, 2.0))

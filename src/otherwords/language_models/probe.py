@@ -129,7 +129,9 @@ class _Prober:
         """All steps. Where a limit leaves no room for them, nothing is sent: what is half known is of no use."""
         most, left = MOST_REQUESTS[self.endpoint.dialect], self.budget.requests_left
         if most > left:
-            raise self._no_room(f"takes up to {most} requests, and {setting('--max-requests', 'max_requests')} allows {left:,}")
+            raise self._no_room(
+                f"takes up to {most} requests, and {setting('--max-requests', 'max_requests')} allows {left:,}"
+            )
         try:
             return self._run()
         except LimitReached as error:
@@ -137,7 +139,9 @@ class _Prober:
 
     def _no_room(self, found: str) -> LimitReached:
         name = self.endpoint.model
-        fix = f"probe first (otherwords probe 'api:{name}(...)'), raise the limit, or say readout=tokens or readout=text"
+        fix = (
+            f"probe first (otherwords probe 'api:{name}(...)'), raise the limit, or say readout=tokens or readout=text"
+        )
         return LimitReached(f"api:{name}: to find out what its server can do {found}; {fix}")
 
     def _run(self) -> ProbeResult:
