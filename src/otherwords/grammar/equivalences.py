@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .dative import to_double_object, to_prepositional
+from .guards import guard_clause, guard_conjuncts, guard_definite, guard_passive, guarded
 from .parsing import Parser, ParseTree, Sentence, sentence_trees, sentences
 from .relative import exchange_adjectives, to_adjective, to_clause
 from .rewriting import Rewriting
@@ -50,7 +51,15 @@ EQUIVALENCES: dict[str, Kind] = {
     ),
 }
 #: The kinds of `structural.v2`. A mended rule stands in the place of the old one; its inverse may stay as it was.
-EQUIVALENCES_V2: dict[str, Kind] = {**EQUIVALENCES}
+EQUIVALENCES_V2: dict[str, Kind] = {
+    **EQUIVALENCES,
+    "voice": EQUIVALENCES["voice"]._replace(rules=(guarded(to_passive, guard_passive), to_active)),
+    "definite": EQUIVALENCES["definite"]._replace(rules=(guarded(swap_definite, guard_definite),)),
+    "relative": EQUIVALENCES["relative"]._replace(
+        rules=(guarded(to_clause, guard_clause), to_adjective, exchange_adjectives)
+    ),
+    "coordination": EQUIVALENCES["coordination"]._replace(rules=(guarded(swap_conjuncts, guard_conjuncts),)),
+}
 #: What may differ after both steps: the number of the verb of "a group of men", tense and pronoun of a clause.
 _INTERCHANGEABLE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "which": "that"}
 

@@ -5,6 +5,7 @@ rules, applied to the parse of the new text, give the old text back. `structural
 `structural.v2` they are mended, and there are more.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ _WHERE = "structural.v1"
 _WHERE_V2 = "structural.v2"
 _GIVEN_UP = "left out: parsed anew, it is built otherwise than was meant"
 _OTHER_CUES = "left out: a negation, a quantifier or a number would change"
+_IN_TITLE = re.compile(r"(?<=[\w,] )(?!I['’])[A-Z]\w*(?:n['’]t|['’](?:re|ve|ll|d|m))(?= [A-Z])")
 #: A field, what is to be noted of it, and about what.
 About = tuple[str, str, dict[str, str]]
 
@@ -202,8 +204,13 @@ class Candidate(NamedTuple):
         return self.group[0].field, {"rewriting": self.group[0].rewriting.how}
 
 
+def _contractions_v2(text: str) -> list[Rewriting]:
+    """The same, except in texts with a contraction in a title: "Boys Don't Cry"."""
+    return [] if _IN_TITLE.search(text) else _contractions(text)
+
+
 #: Kinds that look at a whole text, and need no parse.
-_OF_TEXTS: dict[str, Callable[[str], list[Rewriting]]] = {"contraction": _contractions}
+_OF_TEXTS: dict[str, Callable[[str], list[Rewriting]]] = {"contraction": _contractions_v2}
 #: Kinds that look at all texts of a problem, and change them together: from texts by field to candidates.
 _OF_PROBLEMS: dict[str, Callable[[Problem, Parser, Random], Iterable[list[Rewritten]]]] = {}
 #: What `kinds` may name in `structural.v2`.
