@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .dative import to_double_object, to_prepositional
-from .guards import guard_clause, guard_conjuncts, guard_definite, guard_passive, guarded
+from .guards import guard_clause, guard_conjuncts, guard_dative, guard_definite, guard_passive, guarded
 from .parsing import Parser, ParseTree, Sentence, sentence_trees, sentences
 from .relative import exchange_adjectives, to_adjective, to_clause
 from .rewriting import Rewriting
@@ -59,6 +59,9 @@ EQUIVALENCES_V2: dict[str, Kind] = {
         rules=(guarded(to_clause, guard_clause), to_adjective, exchange_adjectives)
     ),
     "coordination": EQUIVALENCES["coordination"]._replace(rules=(guarded(swap_conjuncts, guard_conjuncts),)),
+    "dative": EQUIVALENCES["dative"]._replace(
+        rules=(guarded(to_prepositional, guard_dative), guarded(to_double_object, guard_dative))
+    ),
 }
 #: What may differ after both steps: the number of the verb of "a group of men", tense and pronoun of a clause.
 _INTERCHANGEABLE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "which": "that"}

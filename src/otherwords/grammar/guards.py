@@ -10,7 +10,7 @@ from functools import cache
 from ..words.inflection import forms_of
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
-from .phrases import PEOPLE, is_human, is_several, is_someone
+from .phrases import COLLECTIVE, CREATURES, PEOPLE, is_human, is_several, is_someone
 from .rewriting import Rewriting, is_lower_in_wordnet
 
 #: Verbs after which a noun and a bare infinitive may look like one noun: "watches the dogs run".
@@ -38,12 +38,27 @@ _TITLES = {
 }
 #: Relations of a verb's subject.
 _SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
-#: How the gloss of a noun for persons begins, as far as its first preposition or pronoun.
+#: How the gloss of a noun begins, as far as its first preposition or pronoun.
 _GLOSS_HEAD = re.compile(r"[^;,(]*?(?=[;,(]|$| (?:of|in|that|which|to|for|with|from|at|by|on|as) )")
-_PERSON = re.compile(
-    rf"\b(?:who|someone|somebody|member|expert|citizen|{'|'.join(sorted(PEOPLE - {'group', 'team'}))})\b"
+#: Words that the gloss of a person begins with, and words that it does not.
+_PERSON = re.compile(rf"\b(?:who|someone|somebody|member|expert|citizen|{'|'.join(PEOPLE - {'adult', 'baby'})})\b")
+_NO_PERSON = re.compile(
+    rf"\b(?:male|female|organization|institution|collection|people|{'|'.join(COLLECTIVE | CREATURES)})\b"
 )
-_GROUP = re.compile(r"\b(?:group|team|body|organization|institution|collection|people)\b")
+#: "A huge deal" is not a deal that is huge.
+_NO_QUALITY = {"deal", "matter", "mess", "ticket"}
+_ABSTRACT = """
+    anger attack article ban belief book change claim debate decline effect emphasis essay focus hold impact increase
+    influence information interest law lecture limit opinion paper perspective policy report resource restriction rule
+    speech study tax view war
+"""
+#: Nouns to which a phrase with "on", "at" or "in" after them belongs: "a book on wine", "anger at the state".
+_WITH_PHRASE = frozenset(_ABSTRACT.split())
+#: Verbs for what is so, and does not happen at a place.
+_STATES = {"affect", "capture", "control", "describe", "determine", "explain", "govern", "influence", "own", "reflect",
+           "require", "simulate", "support", "understand"}  # fmt: skip
+#: What is given, but not to somebody: "give me a minute".
+_TIMES = {"second", "minute", "hour", "day", "week", "month", "year", "moment", "couple", "while"}
 
 Guard = Callable[[ParseTree, Rewriting, list[int]], Rewriting | None]
 
@@ -90,7 +105,8 @@ def guard_clause(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewritin
 def _is_expression(tree: ParseTree, adjective: int, noun: int) -> bool:
     """Whether WordNet has adjective and noun as one word; "old man" means what it says."""
     words = f"{tree[adjective].text.lower()} {tree[noun].lemma.lower()}"
-    return lexicon().knows(words, "n") and not is_someone(tree, noun)
+    known = lexicon().knows(words, "n") and not is_someone(tree, noun)
+    return known or tree[noun].lemma.lower() in _NO_QUALITY
 
 
 def _has_odd_form(tree: ParseTree, adjective: int, noun: int) -> bool:
@@ -138,7 +154,7 @@ def _is_glossed_as_person(noun: str) -> bool:
     """
     senses = lexicon().synsets(noun, "n")
     head = _GLOSS_HEAD.match(senses[0].gloss) if senses else None
-    return head is not None and bool(_PERSON.search(head[0])) and not _GROUP.search(head[0])
+    return head is not None and bool(_PERSON.search(head[0])) and not _NO_PERSON.search(head[0])
 
 
 # Passives
@@ -162,7 +178,21 @@ def guard_passive(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriti
             return None
         if first.text.islower() and first.pos in {"NOUN", "ADJ", "VERB", "X"} and not lexicon().knows(first.text):
             return None  # "is working wiht eggs"
+        if _has_own_phrase(tree, thing):
+            return None
     return one
+
+
+def _has_own_phrase(tree: ParseTree, thing: int) -> bool:
+    """Whether a phrase that the parser gives to the verb may belong to the object before it.
+
+    A state ("affects the resources in government") has no place of its own, unlike what goes on, but it has a time.
+    """
+    verb = tree[thing].head
+    phrases = [at for at in tree.children(verb, "prep") if at > thing]
+    dated = all(tree[one].pos == "NUM" for at in phrases for one in tree.children(at, "pobj"))
+    state = tree[verb].lemma in _STATES
+    return bool(phrases) and not dated and (tree[thing].lemma.lower() in _WITH_PHRASE or state)
 
 
 def _may_be_infinitive(word: str) -> bool:
@@ -176,6 +206,22 @@ def _may_be_infinitive(word: str) -> bool:
         for pos in ("v", "n")
     )
     return 9 * verb >= noun and verb > 0 and word not in _WATCHED
+
+
+# Two objects
+
+
+def guard_dative(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriting | None:
+    """Not time that is given: "give me a minute".
+
+    >>> from .dative import to_prepositional
+    >>> from .parsing import parser
+    >>> text = "Give me a couple of minutes."
+    >>> [nodes] = parser()([text])
+    >>> list(guarded(to_prepositional, guard_dative)(ParseTree(text, nodes)))
+    []
+    """
+    return None if any(tree[at].lemma.lower() in _TIMES for at in inside if tree[at].dep == "dobj") else one
 
 
 # Definite descriptions
@@ -210,7 +256,7 @@ def guard_conjuncts(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewri
 
     >>> from .parsing import parser
     >>> from .swaps import swap_conjuncts
-    >>> text = "Bob and Alice are better than John and Mary. There is a soup and a salad course."
+    >>> text = "Bob and Alice are better than John and Mary. There is a swimsuit and an evening gown portion."
     >>> [nodes] = parser()([text])
     >>> list(guarded(swap_conjuncts, guard_conjuncts)(ParseTree(text, nodes)))
     []
@@ -231,7 +277,7 @@ def _has_shared_title(tree: ParseTree, chain: list[int]) -> bool:
 
 
 def _has_shared_noun(tree: ParseTree, chain: list[int]) -> bool:
-    """Whether the last noun may belong to all: "a soup and a salad course"; WordNet knows "slide show" as one word."""
+    """Whether the last noun may belong to all: "a swimsuit and an evening gown portion"; WordNet knows "slide show" as one word."""
     built = [tree.children(at, "compound") for at in chain]
     if not built[-1] or any(built[:-1]) or tree[chain[-1]].named:
         return False
