@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ..words.inflection import forms_of
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
 from .phrases import COLLECTIVE, CREATURES, PEOPLE, is_human, is_several, is_someone
@@ -43,7 +42,7 @@ _GLOSS_HEAD = re.compile(r"[^;,(]*?(?=[;,(]|$| (?:of|in|that|which|to|for|with|f
 #: Words that the gloss of a person begins with, and words that it does not.
 _PERSON = re.compile(rf"\b(?:who|someone|somebody|member|expert|citizen|{'|'.join(PEOPLE - {'adult', 'baby'})})\b")
 _NO_PERSON = re.compile(
-    rf"\b(?:male|female|organization|institution|collection|people|{'|'.join(COLLECTIVE | CREATURES)})\b"
+    rf"\b(?:genus|male|female|organization|institution|collection|people|{'|'.join(COLLECTIVE | CREATURES)})\b"
 )
 #: "A huge deal" is not a deal that is huge.
 _NO_QUALITY = {"deal", "matter", "mess", "ticket"}
@@ -113,7 +112,7 @@ def _has_odd_form(tree: ParseTree, adjective: int, noun: int) -> bool:
     """Whether one of both has a capital of its own, or the noun is tagged as a plural and is none."""
     capital = adjective > 0 and tree[adjective].text[:1].isupper() and tree[adjective - 1].text not in {".", '"', "“"}
     node = tree[noun]
-    plural = node.text.lower() in PEOPLE or node.text.lower() in forms_of(node.lemma.lower(), "NNS")
+    plural = node.text.lower() in PEOPLE or node.text.lower() != node.lemma.lower()
     return capital or node.text[:1].isupper() or (node.tag == "NNS" and not plural)
 
 
@@ -152,9 +151,13 @@ def _is_glossed_as_person(noun: str) -> bool:
     >>> [_is_glossed_as_person(noun) for noun in ("senator", "refugee", "economist", "company", "mouse")]
     [True, True, True, False, False]
     """
+    if noun in CREATURES:
+        return False
     senses = lexicon().synsets(noun, "n")
     head = _GLOSS_HEAD.match(senses[0].gloss) if senses else None
-    return head is not None and bool(_PERSON.search(head[0])) and not _NO_PERSON.search(head[0])
+    return (
+        head is not None and bool(_PERSON.search(head[0])) and not _NO_PERSON.search(senses[0].gloss[: head.end() + 20])
+    )
 
 
 # Passives
@@ -277,7 +280,7 @@ def _has_shared_title(tree: ParseTree, chain: list[int]) -> bool:
 
 
 def _has_shared_noun(tree: ParseTree, chain: list[int]) -> bool:
-    """Whether the last noun may belong to all: "a swimsuit and an evening gown portion"; WordNet knows "slide show" as one word."""
+    """Whether the last noun may belong to all ("a swimsuit and an evening gown portion"); not "slide show"."""
     built = [tree.children(at, "compound") for at in chain]
     if not built[-1] or any(built[:-1]) or tree[chain[-1]].named:
         return False

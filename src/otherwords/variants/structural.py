@@ -31,7 +31,7 @@ _WHERE = "structural.v1"
 _WHERE_V2 = "structural.v2"
 _GIVEN_UP = "left out: parsed anew, it is built otherwise than was meant"
 _OTHER_CUES = "left out: a negation, a quantifier or a number would change"
-_IN_TITLE = re.compile(r"(?<=[\w,] )(?!I['’])[A-Z]\w*(?:n['’]t|['’](?:re|ve|ll|d|m))(?= [A-Z])")
+_IN_TITLE = re.compile(r"(?<=[\w,] )(?!I['’])[A-Z]\w*(?:n['’]t|['’](?:re|ve|ll|d|m))(?= [A-Z])|\b[A-Z]\w+ Not\b")
 #: A field, what is to be noted of it, and about what.
 About = tuple[str, str, dict[str, str]]
 
@@ -231,6 +231,9 @@ def structural_v2(
     one field alone. `field`: one field instead of all targets. `pipeline` names a spaCy pipeline for English with a
     parser. The column `rewriting` says which it was, `changes` where.
     """
+    if domain not in ("", *DOMAINS):
+        fix = f"use {', '.join(DOMAINS)}, or leave it out"
+        raise BadInput(f"unknown domain {domain!r}", where=_WHERE_V2, field="domain", fix=fix)
     chosen = _measured(domain) if kinds == "measured" else _kinds(kinds, KINDS_V2, _WHERE_V2)
     _refuse_negative(n, _WHERE_V2)
     parse = parser(pipeline)
@@ -255,9 +258,6 @@ def structural_v2(
 
 def _measured(domain: str) -> tuple[str, ...]:
     """The kinds that are used by default for texts of a domain."""
-    if domain not in ("", *DOMAINS):
-        fix = f"use {', '.join(DOMAINS)}, or leave it out"
-        raise BadInput(f"unknown domain {domain!r}", where=_WHERE_V2, field="domain", fix=fix)
     found = tuple(kind for kind in KINDS_V2 if kind in sound_kinds(domain))
     if not found:
         fix = "name kinds, or use kinds=all"
