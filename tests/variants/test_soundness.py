@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.variants.soundness import DOMAINS, FEWEST, Rate, rates, sound_kinds, summary
+from otherwords.variants.structural import KINDS_V2
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,11 @@ def test_the_file_can_be_read_and_is_told():
         told = summary().partition(f"on {rate.domain} ")[2].partition(";")[0]
         assert f"{rate.kind} " in told
         assert rate.read >= FEWEST or f"{rate.kind} few" in told
+
+
+def test_the_page_has_the_rates_of_the_file():
+    page = (Path(__file__).parents[2] / "docs" / "rewording.md").read_text(encoding="utf-8")
+    shown = {(rate.kind, rate.domain): f"{rate.sound} of {rate.read}" for rate in rates()}
+    for kind in KINDS_V2:
+        cells = [shown.get((kind, domain), "–") for domain in DOMAINS]
+        assert f"| `{kind}` | {' | '.join(cells)} | " in page, kind
