@@ -124,7 +124,7 @@ def test_list_shows_every_task_with_its_fields_and_the_order_of_its_labels(cli):
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_list_shows_any_one_thing_in_full(cli, kind):
     for plugin in KINDS[kind]:
-        [shown] = [row for row in json.loads(cli("list", plugin.name, "--json").stdout) if row["kind"] == kind]
+        [shown] = [row for row in json.loads(cli("list", plugin.full_name, "--json").stdout) if row["kind"] == kind]
         options = {name for name in plugin.options() if name != "task"}
         assert {option["name"] for option in shown["options"]} == options
         assert all(option["type"] for option in shown["options"])
