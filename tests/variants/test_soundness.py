@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.soundness import DOMAINS, FEWEST, Rate, rates, sound_kinds, summary
+from otherwords.variants.soundness import DOMAINS, FEWEST, KindRate, rates, sound_kinds, summary
 from otherwords.variants.structural import KINDS_V2
 
 
@@ -25,12 +25,12 @@ from otherwords.variants.structural import KINDS_V2
     ],
 )
 def test_kinds_by_domain(found, domain, kinds):
-    assert sound_kinds(domain, tuple(Rate(*one) for one in found)) == kinds
+    assert sound_kinds(domain, tuple(KindRate(*one) for one in found)) == kinds
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(sorted(DOMAINS)), st.integers(0, 120))))
 def test_what_is_on_for_all_texts_is_unsound_nowhere(rows):
-    found = tuple(Rate(kind, domain, sound, 120) for kind, domain, sound in rows)
+    found = tuple(KindRate(kind, domain, sound, 120) for kind, domain, sound in rows)
     bad = {rate.kind for rate in found if rate.is_good is False}
     everywhere = set(sound_kinds("", found))
     assert not everywhere & bad

@@ -127,8 +127,8 @@ def test_titles_keep_their_contractions():
 
 @pytest.fixture
 def measured(monkeypatch):
-    found = (soundness.Rate("voice", "captions", 99, 100), soundness.Rate("voice", "news", 80, 100))
-    found += (soundness.Rate("relative", "captions", 99, 100),)
+    found = (soundness.KindRate("voice", "captions", 99, 100), soundness.KindRate("voice", "news", 80, 100))
+    found += (soundness.KindRate("relative", "captions", 99, 100),)
     monkeypatch.setattr(soundness, "rates", lambda: found)
 
 

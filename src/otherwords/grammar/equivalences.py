@@ -99,7 +99,7 @@ def sound_rewritings(
         yield sound, irreversible
 
 
-class Draft(NamedTuple):
+class SentenceDraft(NamedTuple):
     """A rewriting of a sentence, its kind, and the sentence with its place in the text."""
 
     kind: str
@@ -114,11 +114,11 @@ class Draft(NamedTuple):
 
 def drafts(
     texts: Sequence[str], kinds: Sequence[str], parse: Parser, table: Table = EQUIVALENCES_V2
-) -> list[list[Draft]]:
+) -> list[list[SentenceDraft]]:
     """For each text the rewritings of its sentences, whether or not they can be reversed; each text is parsed once."""
     return [
         [
-            Draft(kind, sentence, rewriting)
+            SentenceDraft(kind, sentence, rewriting)
             for sentence, tree in sentence_trees(text, nodes)
             for kind in kinds
             for rewriting in rewritings(tree, [kind], table)
@@ -127,7 +127,7 @@ def drafts(
     ]
 
 
-def reversible(some: Sequence[Draft], parse: Parser, table: Table = EQUIVALENCES_V2) -> list[bool]:
+def reversible(some: Sequence[SentenceDraft], parse: Parser, table: Table = EQUIVALENCES_V2) -> list[bool]:
     """Which drafts the inverse rules turn into the original again; all are parsed together."""
     parsed = parse(draft.text for draft in some)
     return [

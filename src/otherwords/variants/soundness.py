@@ -15,7 +15,7 @@ FEWEST = 60
 LEAST = 0.93
 
 
-class Rate(NamedTuple):
+class KindRate(NamedTuple):
     """How many variants of a kind on texts of a domain were read, and how many of them were sound."""
 
     kind: str
@@ -30,19 +30,19 @@ class Rate(NamedTuple):
 
 
 @cache
-def rates() -> tuple[Rate, ...]:
+def rates() -> tuple[KindRate, ...]:
     """All that was read."""
     text = (resources.files("otherwords") / "variants" / "soundness.csv").read_text(encoding="utf-8")
     return tuple(
-        Rate(row["kind"], row["domain"], int(row["sound"]), int(row["read"]))
+        KindRate(row["kind"], row["domain"], int(row["sound"]), int(row["read"]))
         for row in csv.DictReader(text.split("\n"))
     )
 
 
-def sound_kinds(domain: str, found: tuple[Rate, ...] | None = None) -> list[str]:
+def sound_kinds(domain: str, found: tuple[KindRate, ...] | None = None) -> list[str]:
     """The kinds that were found sound in a domain; without one, those found sound somewhere and unsound nowhere.
 
-    >>> some = (Rate("voice", "captions", 99, 100), Rate("voice", "news", 80, 100), Rate("dative", "captions", 9, 9))
+    >>> some = (KindRate("voice", "captions", 99, 100), KindRate("voice", "news", 80, 100), KindRate("dative", "captions", 9, 9))
     >>> sound_kinds("captions", some), sound_kinds("news", some), sound_kinds("", some)
     (['voice'], [], [])
     """
@@ -68,10 +68,10 @@ def fingerprint() -> str:
     return f"rates-{digest(rates())[:8]}"
 
 
-def _percent(rate: Rate) -> str:
+def _percent(rate: KindRate) -> str:
     """A share in words: "98 %", of 59 variants or fewer "few".
 
-    >>> _percent(Rate("voice", "news", 97, 100)), _percent(Rate("voice", "news", 9, 9))
+    >>> _percent(KindRate("voice", "news", 97, 100)), _percent(KindRate("voice", "news", 9, 9))
     ('97 %', 'few')
     """
     return "few" if rate.is_good is None else f"{100 * rate.sound / rate.read:.0f} %"

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..grammar.equivalences import EQUIVALENCES, EQUIVALENCES_V2, Draft, drafts, reversible, sound_rewritings
+from ..grammar.equivalences import EQUIVALENCES, EQUIVALENCES_V2, SentenceDraft, drafts, reversible, sound_rewritings
 from ..grammar.parsing import Parser, parser, why_unreadable
 from ..grammar.rewriting import Rewriting
 from ..problem import Note, Problem, Variant
@@ -196,7 +196,7 @@ class Candidate(NamedTuple):
 
     kind: str
     group: list[Rewritten]
-    draft: Draft | None = None
+    draft: SentenceDraft | None = None
 
     @property
     def about(self) -> tuple[str, dict[str, str]]:
@@ -283,7 +283,7 @@ def _candidates(
         yield found
 
 
-def _of_text(name: str, text: str, kinds: Sequence[str], some: Sequence[Draft]) -> Iterator[Candidate]:
+def _of_text(name: str, text: str, kinds: Sequence[str], some: Sequence[SentenceDraft]) -> Iterator[Candidate]:
     for draft in some:
         rewriting = draft.rewriting._replace(at=draft.sentence.start + draft.rewriting.at)
         yield Candidate(draft.kind, [Rewritten(name, rewriting, rewriting.apply(text))], draft)
