@@ -42,7 +42,7 @@ def rates() -> tuple[KindRate, ...]:
 def sound_kinds(domain: str, found: tuple[KindRate, ...] | None = None) -> list[str]:
     """The kinds that were found sound in a domain; without one, those found sound somewhere and unsound nowhere.
 
-    >>> some = (KindRate("voice", "captions", 99, 100), KindRate("voice", "news", 80, 100), KindRate("dative", "captions", 9, 9))
+    >>> some = (KindRate("voice", "captions", 99, 100), KindRate("voice", "news", 80, 100))
     >>> sound_kinds("captions", some), sound_kinds("news", some), sound_kinds("", some)
     (['voice'], [], [])
     """
