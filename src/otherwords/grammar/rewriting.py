@@ -72,7 +72,7 @@ def may_be_mistagged(tree: ParseTree, at: int) -> bool:
         plural = node.text.lower() in forms_of(node.lemma.lower(), "NNS", guess=False)
         return not plural and node.text.lower() not in PEOPLE
     known = any(node.text in synset.words for synset in lexicon().synsets(node.text))
-    return node.named and not known and _is_lower_in_wordnet(node.text.lower())
+    return node.named and not known and is_lower_in_wordnet(node.text.lower())
 
 
 def lower_first_word(piece: str, node: Node) -> str:
@@ -88,11 +88,12 @@ def lower_first_word(piece: str, node: Node) -> str:
         return piece
     if node.named and word not in PEOPLE:  # a tagger takes "Man" for a name, too
         return piece
-    if node.tag in _CLOSED_CLASS or _is_lower_in_wordnet(word):
+    if node.tag in _CLOSED_CLASS or is_lower_in_wordnet(word):
         return piece[:1].lower() + piece[1:]
     return piece
 
 
-def _is_lower_in_wordnet(word: str) -> bool:
+def is_lower_in_wordnet(word: str) -> bool:
+    """Whether WordNet writes a word, or what it may be a form of, in lower case."""
     bases = {word, *lexicon().base_forms(word)}
     return any(base in synset.words for base in bases for synset in lexicon().synsets(word))
