@@ -14,12 +14,15 @@ _MASS_NOUNS = """
     money time water food information evidence music traffic snow rain work proof air room space
     power electricity milk bread rice sugar salt meat fruit furniture luggage equipment advice news
     knowledge research progress help support clothing hair grass luck fun trouble damage data wind noise smoke
-    homework housework experience interest doubt
+    homework housework experience interest reason difference effect hope sign chance change indication
+    mention connection guarantee harm sense limit demand concern response discussion relationship requirement purpose
+    intention record explanation meaning benefit trace idea need problem impact influence mention comment
+    justification basis danger risk provision restriction incentive desire
 """
-#: Nouns that have "any" in the singular.
+#: Nouns that may have "any" in the singular.
 _MASS = frozenset(_MASS_NOUNS.split())
-#: Nouns that, with "no", are an idiom: "there is no doubt", "has no business being here".
-_IDIOMS = {"doubt", "need", "matter", "problem", "use", "point", "way", "wonder", "choice", "longer", "question", "reason"}
+#: Nouns that, with "no", are an idiom: "there is no doubt", "make no bones".
+_IDIOMS = {"doubt", "matter", "use", "point", "way", "wonder", "choice", "longer", "question", "bone"}
 _COMPLEMENTS = """
     awake/asleep alive/dead open/closed present/absent true/false possible/impossible legal/illegal able/unable
     aware/unaware available/unavailable married/unmarried known/unknown sure/unsure clear/unclear
@@ -32,6 +35,8 @@ OPPOSITES = {one: other for one, other in (pair.split("/") for pair in _COMPLEME
 _BE = {"is", "are", "was", "were", "am"}
 _HAVE = {"has": "does", "have": "do", "had": "did"}
 _NOT = {"not", "n't"}
+_ANY = {"nothing": "anything", "nobody": "anybody"}
+_NONE = {any_: none for none, any_ in _ANY.items()}
 
 
 def to_any(tree: ParseTree) -> Iterator[Rewriting]:
@@ -47,15 +52,15 @@ def to_any(tree: ParseTree) -> Iterator[Rewriting]:
     """
     for no, noun, verb in _denied(tree):
         helpers = tree.children(verb, "aux")
-        rest = tree.stretch(no + 1, noun) if no + 1 <= noun else ""
+        rest = f"any {tree.stretch(no + 1, noun)}" if no < noun else _ANY[tree[no].text]
         if tree[verb].lemma.lower() == "be" and tree[verb].text.lower() in _BE and not helpers and _is_there(tree, verb):
-            yield rewrite_span(tree, "not any", verb, noun, f"{tree[verb].text} not any {rest}")
+            yield rewrite_span(tree, "not any", verb, noun, f"{tree[verb].text} not {rest}")
         elif len(helpers) == 1 and helpers[0] == verb - 1 and tree[helpers[0]].text.lower() in _BE | {*_HAVE}:
             first = helpers[0]
-            yield rewrite_span(tree, "not any", first, noun, f"{tree[first].text} not {tree[verb].text} any {rest}")
+            yield rewrite_span(tree, "not any", first, noun, f"{tree[first].text} not {tree[verb].text} {rest}")
         elif not helpers and tree[verb].tag in {"VBZ", "VBP", "VBD"} and tree[verb].lemma.lower() in _DENIED_VERBS:
             do = {"VBZ": "does", "VBP": "do", "VBD": "did"}[tree[verb].tag]
-            yield rewrite_span(tree, "not any", verb, noun, f"{do} not {tree[verb].lemma.lower()} any {rest}")
+            yield rewrite_span(tree, "not any", verb, noun, f"{do} not {tree[verb].lemma.lower()} {rest}")
 
 
 def to_no(tree: ParseTree) -> Iterator[Rewriting]:
@@ -72,15 +77,15 @@ def to_no(tree: ParseTree) -> Iterator[Rewriting]:
     for at, node in enumerate(tree.nodes):
         if node.text.lower() not in _NOT or at == 0:
             continue
-        helper, noun = tree[at - 1], _noun_of(tree, at, "any")
-        if noun is None:
+        found = _any_after(tree, at)
+        if found is None:
             continue
-        if word_at(tree, at + 1) == "any" and helper.text.lower() in _BE and _is_there(tree, at - 1):
-            yield rewrite_span(tree, "no", at - 1, noun, f"{helper.text} no {tree.stretch(at + 2, noun)}")
-        elif word_at(tree, at + 2) == "any" and tree[at + 1].pos in {"VERB", "AUX"}:
-            verb = _without_not(tree, at)
-            if verb:
-                yield rewrite_span(tree, "no", at - 1, noun, f"{verb} no {tree.stretch(at + 3, noun)}")
+        some, noun = found
+        new = f"no {tree.stretch(some + 1, noun)}" if some < noun else _NONE[tree[some].text]
+        if some == at + 1 and tree[at - 1].text.lower() in _BE and _is_there(tree, at - 1):
+            yield rewrite_span(tree, "no", at - 1, noun, f"{tree[at - 1].text} {new}")
+        elif some == at + 2 and tree[at + 1].pos in {"VERB", "AUX"} and (verb := _without_not(tree, at)):
+            yield rewrite_span(tree, "no", at - 1, noun, f"{verb} {new}")
 
 
 def contracted_any(tree: ParseTree) -> Iterator[Rewriting]:
@@ -124,8 +129,8 @@ def to_with_no(tree: ParseTree) -> Iterator[Rewriting]:
                 yield rewrite_span(tree, "with no", at, at + 1, f"{node.text[:4]} no")
 
 
-def to_opposite(tree: ParseTree) -> Iterator[Rewriting]:
-    """Say the opposite of a denied adjective after "be": "is not open" is "is closed".
+def to_opposite(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting]:
+    """Say the opposite of a denied adjective after "be": "is not open" is "is closed"; `back` also "not unclear".
 
     >>> from .parsing import parser
     >>> text = "The shop isn't open today."
@@ -137,12 +142,12 @@ def to_opposite(tree: ParseTree) -> Iterator[Rewriting]:
         other = _opposites().get(node.text, "")
         verb = at - 2
         denied = verb >= 0 and word_at(tree, at - 1) in _NOT and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb)
-        if other and denied and node.text in OPPOSITES and _may_turn(tree, at, verb):
+        if other and denied and (back or node.text in OPPOSITES or node.text in _TURNED) and _may_turn(tree, at, verb):
             yield rewrite_span(tree, "opposite", verb, at, f"{tree[verb].text} {other}")
 
 
-def to_denied_opposite(tree: ParseTree) -> Iterator[Rewriting]:
-    """Deny the opposite of an adjective after "be": "is closed" is "is not open".
+def to_denied_opposite(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting]:
+    """Deny the opposite of an adjective after "be": "is closed" is "is not open"; `back` also "not unclear".
 
     >>> from .parsing import parser
     >>> text = "The shop is closed today."
@@ -154,13 +159,13 @@ def to_denied_opposite(tree: ParseTree) -> Iterator[Rewriting]:
         other = _opposites().get(node.text, "")
         verb = at - 1
         if other and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb) and _may_turn(tree, at, verb):
-            if node.text not in OPPOSITES or node.text in _BOTH_WAYS:
+            if back or node.text not in OPPOSITES or node.text in _BOTH_WAYS:
                 yield rewrite_span(tree, "denied opposite", verb, at, f"{tree[verb].text} not {other}")
 
 
 def contracted_opposite(tree: ParseTree) -> Iterator[Rewriting]:
     """All of `to_denied_opposite`, also with "n't", to lead back."""
-    for one in to_denied_opposite(tree):
+    for one in to_denied_opposite(tree, back=True):
         yield one
         yield one._replace(after=one.after.replace(" not ", "n't ", 1))
 
@@ -168,21 +173,25 @@ def contracted_opposite(tree: ParseTree) -> Iterator[Rewriting]:
 # What is denied
 
 #: Verbs whose objects may be denied either way.
-_DENIED_VERBS = frozenset("have see want need know make get find use contain wear eat show receive provide own".split())
+_DENIED_VERBS = frozenset("have see want need know do get find use contain wear eat show receive provide own".split())
 #: Adjectives that are the positive of their pair, but may be said with "not" and the other.
-_BOTH_WAYS = {"awake", "alive", "open"}
+_BOTH_WAYS = {"awake", "alive"}
+#: Adjectives that are the negative of their pair, and may be denied without irony.
+_TURNED = {"asleep", "dead", "closed"}
 
 
 def _denied(tree: ParseTree) -> Iterator[tuple[int, int, int]]:
     """Each "no" of a plain phrase after its verb, with the noun and the verb."""
     for no, node in enumerate(tree.nodes):
-        if node.text != "no" or node.dep != "det" or node.head <= no or node.head - no > 3:
+        pronoun = node.text in _ANY and word_at(tree, no + 1) not in {"but", "more", "less", "like", "short", "except", "of"}
+        if not pronoun and (node.text != "no" or node.dep != "det" or not 0 < node.head - no <= 3):
             continue
-        noun, verb = node.head, tree[node.head].head
+        noun = no if pronoun else node.head
+        verb = tree[noun].head
         role = tree[noun].dep in {"dobj", "attr"} and verb < no and tree[verb].pos in {"VERB", "AUX"}
         left = [one for one in tree.children(verb, "advmod", "neg", "npadvmod") if one < verb]
         plain = role and verb == no - 1 and not left and not tree.children(verb, "conj", "cc") and tree[verb].dep != "conj"
-        if plain and _takes_any(tree, noun) and not _has_other_negation(tree, no) and not _is_question(tree):
+        if plain and (pronoun or _takes_any(tree, noun)) and not _has_other_negation(tree, no) and not _is_question(tree):
             yield no, noun, verb
 
 
@@ -193,12 +202,14 @@ def _takes_any(tree: ParseTree, noun: int) -> bool:
     return some and lemma not in _IDIOMS and not tree.children(noun, "conj", "cc", "nummod")
 
 
-def _noun_of(tree: ParseTree, at: int, word: str) -> int | None:
-    """The noun of an "any" soon after "not"."""
-    for one in (at + 1, at + 2):
-        if word_at(tree, one) == word and tree[one].dep == "det" and 0 < tree[one].head - one <= 3:
-            noun = tree[one].head
-            return noun if tree[noun].dep in {"dobj", "attr"} and _takes_any(tree, noun) and not _is_question(tree) else None
+def _any_after(tree: ParseTree, at: int) -> tuple[int, int] | None:
+    """The "any" or "anything" soon after "not", and its noun: an object, or what there is not."""
+    for one in range(at + 1, min(at + 3, len(tree.nodes))):
+        pronoun = tree[one].text in _NONE and word_at(tree, one + 1) not in {"but", "of", "like"}
+        determiner = tree[one].text == "any" and tree[one].dep == "det" and 0 < tree[one].head - one <= 3
+        noun = tree[one].head if determiner else one
+        if (determiner or pronoun) and tree[noun].dep in {"dobj", "attr"} and not _is_question(tree):
+            return (one, noun) if pronoun or _takes_any(tree, noun) else None
     return None
 
 
@@ -252,6 +263,8 @@ def _may_turn(tree: ParseTree, at: int, verb: int) -> bool:
     """Whether nothing grades or joins the adjective, nothing asks, and no quantifier or modal is in the way."""
     after = word_at(tree, at + 1)
     joined = after in {"and", "or", "but", ",", "yet", "enough", "-", "until", "till", "by", "off", "down", "in"} or tree.children(at, "conj")
+    if tree[at].text in {"known", "unknown"} and after in {"to", "as", "for"}:
+        return False  # "was not known to drink"
     if joined or tag_at(tree, at + 1) in {"NN", "NNS", "NNP"} or _is_question(tree):
         return False
     subject = [one for one in range(verb) if tree[one].dep in {"nsubj", "nsubjpass"} and tree[one].head in (verb, at)]

@@ -11,8 +11,9 @@ from .substituting import tag_at, word_at
 
 _ROLES = """
     president director leader leaders chairman chairwoman chief king queen mayor governor minister founder founders
-    owner owners author authors spokesman spokeswoman spokesperson ruler rulers emperor head captain manager boss editor
-    secretary ambassador commander chancellor
+    owner owners author authors spokesman spokeswoman spokesperson ruler rulers emperor captain manager boss editor
+    secretary ambassador commander chancellor assistant successor opponent opponents employees architect
+    designer designers
 """
 _KIN = "mother father wife husband son daughter brother sister parents children widow grandson nephew friends friend"
 _INSTITUTIONS = """
@@ -20,12 +21,19 @@ _INSTITUTIONS = """
     headquarters flag currency border borders
 """
 _QUALITIES = """
-    name names size color colour shape age height weight length width value price cost costs quality importance purpose
+    name names size color colour shape age weight length width value price cost costs quality importance purpose
     history culture origin origins success failure popularity effectiveness performance role structure mission goals
     goal policies policy impact effect effects influence results findings recommendations location condition design
     reputation future fate strength weakness complexity accuracy validity usefulness beauty roof walls entrance surface
+    facade interior edge center centre intent benefits details wealth duration focus layout potential nature
+    severity status tradition traditions teachings presence life past legacy birthplace health behavior behaviour
+    needs abilities position objectives objective requirements efforts strategy plans decision responsibility responsibilities features wishes resources
+    attractions economy security safety stability climate landscape eyes face body
 """
-_EVENTS = "death birth arrival departure assassination collapse fall defeat destruction development growth creation"
+_EVENTS = """
+    death birth arrival departure assassination collapse fall defeat destruction development growth creation rise
+    expansion implementation establishment demolition liberation victory resignation
+"""
 #: Nouns that say what something or somebody is to another.
 RELATIONAL = frozenset(" ".join((_ROLES, _KIN, _INSTITUTIONS, _QUALITIES, _EVENTS)).split())
 _TIMES = """
@@ -44,8 +52,10 @@ _SET_PHRASES = {
     ("by", "age"), ("under", "name"), ("in", "face"), ("at", "price"), ("at", "fall"), ("in", "fall"), ("with", "exception"),
 }  # fmt: skip
 _QUANTIFIED = {"each", "every", "all", "both", "no", "any", "some", "many", "most", "several", "few", "one", "other", "another"}
-#: With these nouns a person or an institution must be the possessor: "the mountain's president" is nobody.
-_MAX_POSSESSOR = 4
+#: What is after "of" may be the very thing: "the name of Peter", "the city of Rome".
+_OF_ITSELF = {"name", "names", "age", "color", "colour", "value", "price", "goal", "purpose"}
+#: A longer possessor is heavy before "'s".
+_MAX_POSSESSOR = 5
 
 
 def to_of(tree: ParseTree) -> Iterator[Rewriting]:
@@ -77,7 +87,7 @@ def to_s(tree: ParseTree) -> Iterator[Rewriting]:
     ["The company's new director left."]
     """
     for noun, node in enumerate(tree.nodes):
-        if node.text.lower() not in RELATIONAL or word_at(tree, noun + 1) != "of":
+        if node.text not in RELATIONAL or word_at(tree, noun + 1) != "of":
             continue
         first, below = tree.subtree(noun)[0], tree.children(noun + 1, "pobj")
         if word_at(tree, first) != "the" or len(below) != 1 or not _is_of_phrase(tree, noun, below[0]):
@@ -93,7 +103,7 @@ def _with_possessor(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Relational nouns with a possessor in the genitive, which comes first in the phrase."""
     for noun, node in enumerate(tree.nodes):
         owners = tree.children(noun, "poss")
-        if node.text.lower() in RELATIONAL and node.pos == "NOUN" and len(owners) == 1:
+        if node.text in RELATIONAL and node.pos == "NOUN" and len(owners) == 1:
             below = tree.subtree(owners[0])
             if tree[below[-1]].tag == "POS" and below[-1] < noun and tree.contiguous(owners[0]):
                 yield noun, owners[0]
@@ -108,7 +118,7 @@ def _may_own(tree: ParseTree, owner: int, last: int) -> bool:
     first = tree[below[0]].text.lower()
     named = tree[owner].named and tree[below[0]].named and first not in {"a", "an"}
     definite = first in {"the", "this", "that", "his", "her", "their", "its", "our", "my"} and tree[owner].pos in {"NOUN", "PROPN"}
-    return named or definite
+    return (named or definite) and not any(tree[one].tag == "POS" for one in below)
 
 
 def _is_whole(tree: ParseTree, noun: int, mark: int) -> bool:
@@ -119,7 +129,7 @@ def _is_whole(tree: ParseTree, noun: int, mark: int) -> bool:
     joined = tree[noun].dep in {"conj", "compound", "poss"} or word_at(tree, noun + 1) in _MORE | {"and", "or", "-", "'s"}
     before = word_at(tree, tree.subtree(noun)[0] - 1)
     compound = tag_at(tree, noun + 1) in {"NN", "NNS", "NNP", "CD", "POS", "HYPH"}
-    return plain and len(inside) <= 2 and not right and not joined and not compound and before not in {"of", "and", "or", "'s"}
+    return plain and len(inside) <= 2 and not right and not joined and not compound and before not in {"and", "or", "'s"}
 
 
 def _is_of_phrase(tree: ParseTree, noun: int, owner: int) -> bool:
@@ -131,11 +141,13 @@ def _is_of_phrase(tree: ParseTree, noun: int, owner: int) -> bool:
     if last != owner or tree.subtree(noun)[-1] != last or not _may_own(tree, owner, owner):
         return False
     before = word_at(tree, tree.subtree(noun)[0] - 1)
+    if tree[noun].text in _OF_ITSELF and tree[owner].named:  # "the name of Peter" may be "Peter"
+        return False
     if (before, tree[noun].text.lower()) in _SET_PHRASES or tree[noun].dep in {"conj", "poss", "compound"}:
         return False
     after = word_at(tree, last + 1) in _MORE | {"and", "or", "-", "'s", "'"} or tag_at(tree, last + 1) in {"NN", "NNS", "NNP", "CD"}
     ends = tree[last].text.lower().endswith(("s", "x", "z")) and tree[last].tag in {"NNP", "NNPS", "NN"}
-    return not after and not ends and before not in {"of", "and", "or"}
+    return not after and not ends and before not in {"and", "or"}
 
 
 def _mark(tree: ParseTree, last: int) -> str:
