@@ -169,6 +169,8 @@ def _is_noun(tree: ParseTree, first: int, last: int) -> bool:
     compound = tag_at(tree, first - 1) in {"NN", "NNP", "HYPH"} or tag_at(tree, last + 1) in {"HYPH"}
     joined = tag_at(tree, last + 1) in {"NN", "NNS"} and node.text.lower() != "tv"
     explained = word_at(tree, first - 1) == "(" or word_at(tree, last + 1) in {"(", ")", "/"}
+    if node.text.lower() == "teens" and tag_at(tree, first - 1) in {"PRP$", "JJ"}:
+        return False  # "in his late teens"
     return tree[last].tag in {"NN", "NNS", "NNP", "NNPS"} and not compound and not joined and not explained
 
 
@@ -182,8 +184,9 @@ def _fits(tree: ParseTree, kind: str, first: int, last: int) -> bool:
         return bool(re.fullmatch(r"\d{1,2}", word_at(tree, last + 1)))
     if kind == "state":
         town = word_at(tree, first - 1) == "," and tag_at(tree, first - 2) == "NNP"
-        return town and after != "NNP" and not word_at(tree, last + 1)[:1].isdigit()
-    return before in {"NNP", "NNPS"} and after != "NNP" and tree[first - 1].text[:1].isupper()
+        listed = word_at(tree, last + 1) == "," and tag_at(tree, last + 2) == "NNP"
+        return town and not listed and after != "NNP" and not word_at(tree, last + 1)[:1].isdigit()
+    return before in {"NNP", "NNPS"} and after not in {"NNP", "NN", "NNS"} and tree[first - 1].text[:1].isupper()
 
 
 # Tables

@@ -43,12 +43,24 @@ _NUMBERED = f"""
 _BEFORE_NAMES = frozenset(_NUMBERED.split()) - {"around", "at", "by", "since", "until", "till", "top"}
 #: After these a number without a noun may be a time, a score or an age; it is not looked at anyway.
 _JOINS = {"to", "or", "and", "-", "–", "/", "x", "by", "times", "plus", "minus", "through", ":", ".", "vs", "versus"}
-_PARTS = {"half", "halves", "quarter", "quarters", "third", "thirds", "fourths", "fifths", "tenths", "sixths", "eighths"}
+_PARTS = {
+    "half",
+    "halves",
+    "quarter",
+    "quarters",
+    "third",
+    "thirds",
+    "fourths",
+    "fifths",
+    "tenths",
+    "sixths",
+    "eighths",
+}
 _ORDERED = "century centuries floor floors grade graders grader birthday anniversary place edition hole inning"
 #: Nouns before which an ordinal may be written either way.
 _ORDERED_NOUNS = frozenset(_ORDERED.split())
 #: Before these it is usually a word: "the 1st time" is understood, but nobody writes it with care.
-_MOSTLY_WORDS = frozenset("day week month year time round season generation version quarter".split())
+_MOSTLY_WORDS = {"day", "week", "month", "year", "time", "round", "season", "generation", "version", "quarter"}
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _DIGIT_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _PERCENT = ("%", "percent", "per cent")
@@ -100,7 +112,9 @@ def exchange_percent(tree: ParseTree) -> Iterator[Rewriting]:
     >>> [one.apply(text) for one in exchange_percent(ParseTree(text, nodes))]
     ['About 5 percent of them left.', 'About 5 per cent of them left.']
     """
-    for match in re.finditer(r"(?<![\w.,$-])(\d+(?:,\d{3})*(?:\.\d+)?)( ?%| percent\b| per cent\b)(?![\w-])", tree.text):
+    for match in re.finditer(
+        r"(?<![\w.,$-])(\d+(?:,\d{3})*(?:\.\d+)?)( ?%| percent\b| per cent\b)(?![\w-])", tree.text
+    ):
         old = match[2].strip()
         if old == "per cent" and not match[2].startswith(" "):
             continue

@@ -31,7 +31,7 @@ _COMPLEMENTS = """
     necessary/unnecessary acceptable/unacceptable connected/unconnected
 """
 #: Adjectives of which one holds wherever the other does not.
-OPPOSITES = {one: other for one, other in (pair.split("/") for pair in _COMPLEMENTS.split())}
+OPPOSITES: dict[str, str] = dict(pair.split("/", 1) for pair in _COMPLEMENTS.split())
 _BE = {"is", "are", "was", "were", "am"}
 _HAVE = {"has": "does", "have": "do", "had": "did"}
 _NOT = {"not", "n't"}
@@ -53,7 +53,12 @@ def to_any(tree: ParseTree) -> Iterator[Rewriting]:
     for no, noun, verb in _denied(tree):
         helpers = tree.children(verb, "aux")
         rest = f"any {tree.stretch(no + 1, noun)}" if no < noun else _ANY[tree[no].text]
-        if tree[verb].lemma.lower() == "be" and tree[verb].text.lower() in _BE and not helpers and _is_there(tree, verb):
+        if (
+            tree[verb].lemma.lower() == "be"
+            and tree[verb].text.lower() in _BE
+            and not helpers
+            and _is_there(tree, verb)
+        ):
             yield rewrite_span(tree, "not any", verb, noun, f"{tree[verb].text} not {rest}")
         elif len(helpers) == 1 and helpers[0] == verb - 1 and tree[helpers[0]].text.lower() in _BE | {*_HAVE}:
             first = helpers[0]
@@ -105,7 +110,11 @@ def to_without(tree: ParseTree) -> Iterator[Rewriting]:
     ['A boy without any shoes runs.']
     """
     for at, node in enumerate(tree.nodes[:-2]):
-        if node.text.lower() != "with" or word_at(tree, at + 1) != "no" or word_at(tree, at - 1) in {"left", "and", "or"}:
+        if (
+            node.text.lower() != "with"
+            or word_at(tree, at + 1) != "no"
+            or word_at(tree, at - 1) in {"left", "and", "or"}
+        ):
             continue
         noun = _object(tree, at, at + 1)
         if noun is not None and _takes_any(tree, noun):
@@ -141,7 +150,9 @@ def to_opposite(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting]:
     for at, node in enumerate(tree.nodes):
         other = _opposites().get(node.text, "")
         verb = at - 2
-        denied = verb >= 0 and word_at(tree, at - 1) in _NOT and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb)
+        denied = (
+            verb >= 0 and word_at(tree, at - 1) in _NOT and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb)
+        )
         if other and denied and (back or node.text in OPPOSITES or node.text in _TURNED) and _may_turn(tree, at, verb):
             yield rewrite_span(tree, "opposite", verb, at, f"{tree[verb].text} {other}")
 
@@ -158,9 +169,10 @@ def to_denied_opposite(tree: ParseTree, *, back: bool = False) -> Iterator[Rewri
     for at, node in enumerate(tree.nodes):
         other = _opposites().get(node.text, "")
         verb = at - 1
-        if other and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb) and _may_turn(tree, at, verb):
-            if back or node.text not in OPPOSITES or node.text in _BOTH_WAYS:
-                yield rewrite_span(tree, "denied opposite", verb, at, f"{tree[verb].text} not {other}")
+        wanted = back or node.text not in OPPOSITES or node.text in _BOTH_WAYS
+        plain = other and word_at(tree, verb) in _BE and _is_predicate(tree, at, verb) and _may_turn(tree, at, verb)
+        if wanted and plain:
+            yield rewrite_span(tree, "denied opposite", verb, at, f"{tree[verb].text} not {other}")
 
 
 def contracted_opposite(tree: ParseTree) -> Iterator[Rewriting]:
@@ -173,7 +185,8 @@ def contracted_opposite(tree: ParseTree) -> Iterator[Rewriting]:
 # What is denied
 
 #: Verbs whose objects may be denied either way.
-_DENIED_VERBS = frozenset("have see want need know do get find use contain wear eat show receive provide own".split())
+_DENIED_VERBS = {"have", "see", "want", "need", "know", "do", "get", "find", "use", "contain", "wear", "eat", "show",
+                 "receive", "provide", "own"}  # fmt: skip
 #: Adjectives that are the positive of their pair, but may be said with "not" and the other.
 _BOTH_WAYS = {"awake", "alive"}
 #: Adjectives that are the negative of their pair, and may be denied without irony.
@@ -183,15 +196,30 @@ _TURNED = {"asleep", "dead", "closed"}
 def _denied(tree: ParseTree) -> Iterator[tuple[int, int, int]]:
     """Each "no" of a plain phrase after its verb, with the noun and the verb."""
     for no, node in enumerate(tree.nodes):
-        pronoun = node.text in _ANY and word_at(tree, no + 1) not in {"but", "more", "less", "like", "short", "except", "of"}
+        pronoun = node.text in _ANY and word_at(tree, no + 1) not in {
+            "but",
+            "more",
+            "less",
+            "like",
+            "short",
+            "except",
+            "of",
+        }
         if not pronoun and (node.text != "no" or node.dep != "det" or not 0 < node.head - no <= 3):
             continue
         noun = no if pronoun else node.head
         verb = tree[noun].head
         role = tree[noun].dep in {"dobj", "attr"} and verb < no and tree[verb].pos in {"VERB", "AUX"}
         left = [one for one in tree.children(verb, "advmod", "neg", "npadvmod") if one < verb]
-        plain = role and verb == no - 1 and not left and not tree.children(verb, "conj", "cc") and tree[verb].dep != "conj"
-        if plain and (pronoun or _takes_any(tree, noun)) and not _has_other_negation(tree, no) and not _is_question(tree):
+        plain = (
+            role and verb == no - 1 and not left and not tree.children(verb, "conj", "cc") and tree[verb].dep != "conj"
+        )
+        if (
+            plain
+            and (pronoun or _takes_any(tree, noun))
+            and not _has_other_negation(tree, no)
+            and not _is_question(tree)
+        ):
             yield no, noun, verb
 
 
@@ -221,7 +249,13 @@ def _without_not(tree: ParseTree, at: int) -> str | None:
             return None
         if tag == "VBP":
             return verb.text
-        return "has" if (verb.text, tag) == ("have", "VBZ") else "had" if verb.text == "have" else inflected(verb.text, tag)
+        return (
+            "has"
+            if (verb.text, tag) == ("have", "VBZ")
+            else "had"
+            if verb.text == "have"
+            else inflected(verb.text, tag)
+        )
     progressive = verb.tag == "VBG" and helper.text.lower() in _BE
     perfect = verb.tag == "VBN" and helper.text.lower() in _HAVE and verb.text in forms_of(verb.lemma.lower(), "VBN")
     return f"{helper.text} {verb.text}" if progressive or perfect else None
@@ -239,8 +273,8 @@ def _is_there(tree: ParseTree, verb: int) -> bool:
 
 
 def _has_other_negation(tree: ParseTree, at: int) -> bool:
-    others = {"not", "n't", "no", "never", "nobody", "nothing", "neither", "nor", "none", "only", "hardly", "few", "all",
-              "every", "everyone", "both", "most", "many", "often", "always"}  # fmt: skip
+    others = {"not", "n't", "no", "never", "nobody", "nothing", "neither", "nor", "none", "only", "hardly", "few",
+              "all", "every", "everyone", "both", "most", "many", "often", "always"}  # fmt: skip
     return any(one != at and node.text.lower() in others for one, node in enumerate(tree.nodes))
 
 
@@ -262,7 +296,21 @@ def _is_predicate(tree: ParseTree, at: int, verb: int) -> bool:
 def _may_turn(tree: ParseTree, at: int, verb: int) -> bool:
     """Whether nothing grades or joins the adjective, nothing asks, and no quantifier or modal is in the way."""
     after = word_at(tree, at + 1)
-    joined = after in {"and", "or", "but", ",", "yet", "enough", "-", "until", "till", "by", "off", "down", "in"} or tree.children(at, "conj")
+    joined = after in {
+        "and",
+        "or",
+        "but",
+        ",",
+        "yet",
+        "enough",
+        "-",
+        "until",
+        "till",
+        "by",
+        "off",
+        "down",
+        "in",
+    } or tree.children(at, "conj")
     if tree[at].text in {"known", "unknown"} and after in {"to", "as", "for"}:
         return False  # "was not known to drink"
     if joined or tag_at(tree, at + 1) in {"NN", "NNS", "NNP"} or _is_question(tree):
@@ -271,7 +319,9 @@ def _may_turn(tree: ParseTree, at: int, verb: int) -> bool:
     quantified = {"all", "every", "everyone", "everybody", "both", "each", "most", "many", "few", "no", "nobody", "any",
                   "anyone", "one", "nothing", "everything", "some", "only", "always", "never", "often", "none",
                   "not", "n't"}  # fmt: skip
-    words = {word for one in subject for word in tree.words(one)} | {word_at(tree, one) for one in range(max(0, verb - 3), verb)}
+    words = {word for one in subject for word in tree.words(one)} | {
+        word_at(tree, one) for one in range(max(0, verb - 3), verb)
+    }
     return not words & quantified and bool(subject)
 
 

@@ -27,7 +27,8 @@ _QUALITIES = """
     reputation future fate strength weakness complexity accuracy validity usefulness beauty roof walls entrance surface
     facade interior edge center centre intent benefits details wealth duration focus layout potential nature
     severity status tradition traditions teachings presence life past legacy birthplace health behavior behaviour
-    needs abilities position objectives objective requirements efforts strategy plans decision responsibility responsibilities features wishes resources
+    needs abilities position objectives objective requirements efforts strategy plans decision
+    responsibility responsibilities features wishes resources
     attractions economy security safety stability climate landscape eyes face body
 """
 _EVENTS = """
@@ -49,9 +50,24 @@ _MORE = {"of", "for", "to", "that", "who", "which", "whose", "between", "against
 _SET_PHRASES = {
     ("in", "name"), ("at", "head"), ("to", "effect"), ("with", "effect"), ("by", "name"), ("for", "purpose"),
     ("at", "age"), ("to", "size"), ("in", "history"), ("on", "death"), ("at", "cost"), ("for", "price"),
-    ("by", "age"), ("under", "name"), ("in", "face"), ("at", "price"), ("at", "fall"), ("in", "fall"), ("with", "exception"),
+    ("by", "age"), ("under", "name"), ("in", "face"), ("at", "price"), ("at", "fall"), ("in", "fall"),
 }  # fmt: skip
-_QUANTIFIED = {"each", "every", "all", "both", "no", "any", "some", "many", "most", "several", "few", "one", "other", "another"}
+_QUANTIFIED = {
+    "each",
+    "every",
+    "all",
+    "both",
+    "no",
+    "any",
+    "some",
+    "many",
+    "most",
+    "several",
+    "few",
+    "one",
+    "other",
+    "another",
+}
 #: What is after "of" may be the very thing: "the name of Peter", "the city of Rome".
 _OF_ITSELF = {"name", "names", "age", "color", "colour", "value", "price", "goal", "purpose"}
 #: A longer possessor is heavy before "'s".
@@ -96,7 +112,9 @@ def to_s(tree: ParseTree) -> Iterator[Rewriting]:
         own = f"{tree.stretch(start, last)}{_mark(tree, last)}"
         pieces = [(own, start), (tree.stretch(first + 1, noun), first + 1)]
         new = join_reordered(tree, pieces) if begins_sentence(tree, first) else " ".join(piece for piece, _ in pieces)
-        yield rewrite_span(tree, "s-genitive", first, last, new[:1].upper() + new[1:] if begins_sentence(tree, first) else new)
+        yield rewrite_span(
+            tree, "s-genitive", first, last, new[:1].upper() + new[1:] if begins_sentence(tree, first) else new
+        )
 
 
 def _with_possessor(tree: ParseTree) -> Iterator[tuple[int, int]]:
@@ -117,7 +135,10 @@ def _may_own(tree: ParseTree, owner: int, last: int) -> bool:
         return False
     first = tree[below[0]].text.lower()
     named = tree[owner].named and tree[below[0]].named and first not in {"a", "an"}
-    definite = first in {"the", "this", "that", "his", "her", "their", "its", "our", "my"} and tree[owner].pos in {"NOUN", "PROPN"}
+    definite = first in {"the", "this", "that", "his", "her", "their", "its", "our", "my"} and tree[owner].pos in {
+        "NOUN",
+        "PROPN",
+    }
     return (named or definite) and not any(tree[one].tag == "POS" for one in below)
 
 
@@ -126,10 +147,17 @@ def _is_whole(tree: ParseTree, noun: int, mark: int) -> bool:
     inside = [tree[one] for one in range(mark + 1, noun)]
     plain = all(node.tag in {"JJ", "NN", "VBN", "JJS", "NNP"} and node.text.lower() != "own" for node in inside)
     right = [one for one in tree.children(noun) if one > noun and tree[one].dep not in {"punct", "appos"}]
-    joined = tree[noun].dep in {"conj", "compound", "poss"} or word_at(tree, noun + 1) in _MORE | {"and", "or", "-", "'s"}
+    joined = tree[noun].dep in {"conj", "compound", "poss"} or word_at(tree, noun + 1) in _MORE | {
+        "and",
+        "or",
+        "-",
+        "'s",
+    }
     before = word_at(tree, tree.subtree(noun)[0] - 1)
     compound = tag_at(tree, noun + 1) in {"NN", "NNS", "NNP", "CD", "POS", "HYPH"}
-    return plain and len(inside) <= 2 and not right and not joined and not compound and before not in {"and", "or", "'s"}
+    return (
+        plain and len(inside) <= 2 and not right and not joined and not compound and before not in {"and", "or", "'s"}
+    )
 
 
 def _is_of_phrase(tree: ParseTree, noun: int, owner: int) -> bool:
@@ -145,7 +173,12 @@ def _is_of_phrase(tree: ParseTree, noun: int, owner: int) -> bool:
         return False
     if (before, tree[noun].text.lower()) in _SET_PHRASES or tree[noun].dep in {"conj", "poss", "compound"}:
         return False
-    after = word_at(tree, last + 1) in _MORE | {"and", "or", "-", "'s", "'"} or tag_at(tree, last + 1) in {"NN", "NNS", "NNP", "CD"}
+    after = word_at(tree, last + 1) in _MORE | {"and", "or", "-", "'s", "'"} or tag_at(tree, last + 1) in {
+        "NN",
+        "NNS",
+        "NNP",
+        "CD",
+    }
     ends = tree[last].text.lower().endswith(("s", "x", "z")) and tree[last].tag in {"NNP", "NNPS", "NN"}
     return not after and not ends and before not in {"and", "or"}
 

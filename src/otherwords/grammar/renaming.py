@@ -1,6 +1,6 @@
-"""Other names for people and towns in all texts of a problem at once: the label stays, though the texts say other things.
+"""Other names for people and towns in all texts of a problem at once: the label stays, though other people are meant.
 
-Only first names without a surname, and towns of which the texts say nothing else: nobody knows more of them than is said.
+Only first names without a surname, and towns of which the texts say nothing else, so that no fact depends on them.
 """
 
 import re
@@ -39,8 +39,27 @@ _ABOUT_TOWNS = """
 """
 #: With these words the texts may say something of the town that holds for no other.
 _SPEAKS_OF_TOWNS = frozenset(_ABOUT_TOWNS.split())
-_WHERE = {"in", "to", "from", "near", "through", "around", "for", "leave", "leaves", "left", "visit", "visits", "visited"}
+_WHERE = {
+    "in",
+    "to",
+    "from",
+    "near",
+    "through",
+    "around",
+    "for",
+    "leave",
+    "leaves",
+    "left",
+    "visit",
+    "visits",
+    "visited",
+}
+#: What joins a first name to more of a name: "Robert le Lorrain", "Dave & Buster's".
+_JOINS = {"-", "&", "/", "the", "of", "le", "la", "de", "di", "da", "du", "van", "von", "der", "el", "al", "bin", "y"}
 _SENTENCE_MARKS = {".", "!", "?", '"', "“", "”", "(", ":", ";", "'", "-", "--", "—"}
+
+
+_NOTHING = [Node("", 0, "", "", "", 0, "", False)] * 2
 
 
 class Renaming(NamedTuple):
@@ -59,22 +78,21 @@ class Renaming(NamedTuple):
         return found
 
 
-def renamings(
-    texts: Mapping[str, str], nodes: Mapping[str, Sequence[Node]], random: Random
-) -> Iterator[Renaming]:
-    """For each person and town in some texts that may have another name, a renaming of all of them at once.
+def renamings(texts: Mapping[str, str], nodes: Mapping[str, Sequence[Node]], random: Random) -> Iterator[Renaming]:
+    """For each person and town that several texts name and that may have another name, a renaming in all of them.
 
     `nodes` are those of the whole text of every field; `random` draws the new names.
 
     >>> from .parsing import parser
-    >>> texts = {"premise": "Anna met Tom's sister.", "hypothesis": "Anna met somebody."}
+    >>> texts = {"premise": "Anna met Tom's sister.", "hypothesis": "Tom met Anna."}
     >>> nodes = dict(zip(texts, parser()(texts.values())))
-    >>> [(one.old, one.apply(texts)["hypothesis"].endswith("met somebody.")) for one in renamings(texts, nodes, Random(1))]
-    [('Anna', True), ('Tom', True)]
+    >>> [one.apply(texts)["hypothesis"] for one in renamings(texts, nodes, Random(1))]
+    ['Tom met Claire.', 'Gary met Anna.']
     """
     words = {word for text in texts.values() for word in re.findall(r"\w+(?:'s)?", text)}
     for old, group in _found(texts):
-        if not all(_may_rename(old, group, nodes[field], words) for field in texts):
+        shared = sum(bool(re.search(rf"\b{old}\b", text)) for text in texts.values()) > 1
+        if not shared or not all(_may_rename(old, group, nodes[field], words) for field in texts):
             continue
         new = [name for name in sorted(group) if name != old and not _is_alike(name, words)]
         if new:
@@ -104,16 +122,22 @@ def _counted(old: str, nodes: Sequence[Node]) -> bool:
 
 def _stands_alone(nodes: Sequence[Node], at: int) -> bool:
     """Whether neither a title, a surname nor a number is beside a name."""
-    before, after = nodes[at - 1] if at else None, nodes[at + 1] if at + 1 < len(nodes) else None
-    first = before is None or before.text in _SENTENCE_MARKS or before.pos == "SPACE"
-    titled = not first and before is not None and (before.text[:1].isupper() and at > 1 or before.named or before.tag == "DT")
-    followed = after is not None and (after.text[:1].isupper() or after.named or after.pos == "NUM" or after.text in {"-", "&", "/", "the"})
-    return not titled and not followed
+    before, (after, second) = nodes[at - 1] if at else None, [*nodes[at + 1 : at + 3], *_NOTHING][:2]
+    titled = (
+        before is not None
+        and before.text not in _SENTENCE_MARKS
+        and before.pos != "SPACE"
+        and ((before.text[:1].isupper() and at > 1) or before.named or before.tag in {"DT", "JJ", "HYPH"})
+    )
+    followed = after.text[:1].isupper() or after.named or after.pos == "NUM" or after.text.lower() in _JOINS
+    paired = after.text == "and" and second.named and not any(second.text in group for group in NAMES)  # Tom and Jerry
+    return not titled and not followed and not paired
 
 
 def _is_alike(name: str, words: set[str]) -> bool:
-    """Whether another word may be a form of the name: "Tommy" and "Tom", "Susan" and "Susie"."""
-    return any(word[:1].isupper() and word[:3].lower() == name[:3].lower() for word in words)
+    """Whether another word may be a form of the name: "Tommy" and "Tom", "Jon" and "John"."""
+    beginnings = {name[:3], {"Jon": "Joh", "Joh": "Jon"}.get(name[:3], name[:3])}
+    return any(word[:3] in beginnings for word in words)
 
 
 def _is_only_place(old: str, nodes: Sequence[Node], words: set[str]) -> bool:

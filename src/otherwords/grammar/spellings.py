@@ -70,13 +70,15 @@ _PAIRS = """
 """
 #: Spellings that must not be made, only undone: the other word has other meanings, or is rare.
 _ONE_WAY = {"honorary", "theatergoer", "percent", "per cent", "ax", "anymore", "program", "programs", "sidewalk",
-            "firefighter", "firefighters", "skateboarder", "snowboarder", "cannot", "ok", "hotdog", "hotdogs", "any more",
-            "barbecue", "barbecuing", "rollerblades", "policymaker", "policymakers", "ice-cream", "racecar", "racecars",
+            "firefighter", "firefighters", "skateboarder", "snowboarder", "cannot", "ok", "hotdog", "hotdogs",
+            "any more", "barbecue", "barbecuing", "rollerblades", "policymaker", "policymakers", "ice-cream",
+            "racecar", "racecars",
             "websites", "website", "underway", "inquiry", "inquiries", "smelt", "barefoot", "teenage", "motocross",
             "t-shirt", "t-shirts", "leapfrog", "blue jeans", "hard hat", "hard hats", "race car", "race cars",
             "cell phone", "cell phones", "ball game", "hair-do", "lifestyle", "judgment", "judgments", "meters",
             "dreamed", "leaned", "spilled", "spoiled", "smelled", "archaeology",
-            "archaeological", "archaeologist", "archaeologists", "dialogue", "dialogues", "catalogue", "catalogues"}  # fmt: skip
+            "archaeological", "archaeologist", "archaeologists", "dialogue", "dialogues",
+            "catalogue", "catalogues"}  # fmt: skip
 #: As other parts of speech, these are other words.
 _TAGS = {
     "learned": {"VBD", "VBN"}, "burned": {"VBD"}, "burnt": {"VBD"}, "leapt": {"VBD"}, "leaped": {"VBD"},
@@ -131,9 +133,13 @@ def _pairs() -> Iterator[tuple[str, str]]:
         forms = [f"{stem}{end}" for end in _OR_ENDINGS]
         yield from ((one, f"{stem[:-2]}our{one[len(stem) :]}") for one in forms if one not in _NOT_BRITISH)
     for stem in _IZE.split():
-        yield from ((f"{stem}iz{end}", f"{stem}is{end}") for end in _IZE_ENDINGS if f"{stem}is{end}" not in _OTHER_WORDS)
+        yield from (
+            (f"{stem}iz{end}", f"{stem}is{end}") for end in _IZE_ENDINGS if f"{stem}is{end}" not in _OTHER_WORDS
+        )
     for stem in _YZE.split():
-        yield from ((f"{stem}yz{end}", f"{stem}ys{end}") for end in _YZE_ENDINGS if f"{stem}ys{end}" not in _OTHER_WORDS)
+        yield from (
+            (f"{stem}yz{end}", f"{stem}ys{end}") for end in _YZE_ENDINGS if f"{stem}ys{end}" not in _OTHER_WORDS
+        )
     for stem in _ER.split():
         yield from ((f"{stem}{one}", f"{stem}{two}") for one, two in (("er", "re"), ("ers", "res"), ("ered", "red")))
     for stem in _L.split():

@@ -47,7 +47,8 @@ def substitute(tree: ParseTree, how: str, first: int, last: int, after: str, *, 
     next word is part of the stretch: a stretch must not take a sentence's stop away. `keep_case` leaves the capitals of
     the new words as they are, except at the beginning of a sentence.
     """
-    if begins_sentence(tree, first) and not tree[first].text[:1].islower():
+    opens = begins_sentence(tree, first) and word_at(tree, first - 1) not in {"(", "-"}
+    if opens and not tree[first].text[:1].islower():
         after = after[:1].upper() + after[1:]
     elif not keep_case:
         after = cased(after, tree[first].text) if len(tree[first].text) > 1 else after
