@@ -60,6 +60,7 @@ _STATES = """
 _UNITS = """
     km/kilometers cm/centimeters mm/millimeters kg/kilograms lbs/pounds hrs/hours mins/minutes yrs/years
 """
+_TIMES = {"pm": "p.m.", "am": "a.m.", "p.m.": "pm", "a.m.": "am"}
 _FIRMS = "Corp./Corporation Co./Company Ltd./Limited"
 _NO_ARTICLE = {"WWII", "NYC"}
 #: Abbreviations that stand before a noun without an article, and so do the words: "United States troops".
@@ -128,7 +129,7 @@ def exchange_titles(tree: ParseTree) -> Iterator[Rewriting]:
 
 
 def exchange_units(tree: ParseTree) -> Iterator[Rewriting]:
-    """Units of measure after digits: "5 km" and "5 kilometers".
+    """Units of measure after digits, and the halves of the day: "5 km" and "5 kilometers", "5 pm" and "5 p.m.".
 
     >>> from .parsing import parser
     >>> [nodes] = parser()(["It is 5 km long."])
@@ -140,6 +141,8 @@ def exchange_units(tree: ParseTree) -> Iterator[Rewriting]:
         plural = bool(re.fullmatch(r"\d[\d.,]*", number)) and number != "1"
         new = _units().get(node.text)
         if new and plural and word_at(tree, at + 1) not in {"/", "per", "-", ".", "a"}:
+            yield substitute(tree, "unit", at, at, new)
+        elif (new := _TIMES.get(node.text)) and re.fullmatch(r"\d{1,2}(:\d\d)?", number):
             yield substitute(tree, "unit", at, at, new)
 
 

@@ -42,7 +42,25 @@ _NUMBERED = f"""
 #: Words after which a number is a name or a date.
 _BEFORE_NAMES = frozenset(_NUMBERED.split()) - {"around", "at", "by", "since", "until", "till", "top"}
 #: After these a number without a noun may be a time, a score or an age; it is not looked at anyway.
-_JOINS = {"to", "or", "and", "-", "–", "/", "x", "by", "times", "plus", "minus", "through", ":", ".", "vs", "versus"}
+_JOINS = {
+    "to",
+    "or",
+    "and",
+    "-",
+    "–",
+    "/",
+    "x",
+    "by",
+    "times",
+    "plus",
+    "minus",
+    "through",
+    ":",
+    ".",
+    "vs",
+    "versus",
+    ")",
+}
 _PARTS = {
     "half",
     "halves",
@@ -61,6 +79,7 @@ _ORDERED = "century centuries floor floors grade graders grader birthday anniver
 _ORDERED_NOUNS = frozenset(_ORDERED.split())
 #: Before these it is usually a word: "the 1st time" is understood, but nobody writes it with care.
 _MOSTLY_WORDS = {"day", "week", "month", "year", "time", "round", "season", "generation", "version", "quarter"}
+_ORDINAL_JOINS = {"to", "or", "and", "-", "–", "/", "through"}
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
 _DIGIT_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _PERCENT = ("%", "percent", "per cent")
@@ -72,17 +91,18 @@ def to_digits(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting]:
     `back` says that the text had digits: then even "one" is a number, and digits may begin the sentence.
 
     >>> from .parsing import parser
-    >>> text = "He saw two dogs and twenty-one cats."
+    >>> text = "He saw twenty-one dogs."
     >>> [nodes] = parser()([text])
     >>> [one.apply(text) for one in to_digits(ParseTree(text, nodes))]
-    ['He saw 2 dogs and twenty-one cats.', 'He saw two dogs and 21 cats.']
+    ['He saw 21 dogs.']
     """
     for first, last in _runs(tree):
-        value = _value(tree.stretch(first, last).lower())
+        last_own = _before_scale(tree, first, last)
+        value = _value(tree.stretch(first, last_own).lower())
         if value is None or (not back and (value == 1 or begins_sentence(tree, first))):
             continue
         if _counts(tree, first, last):
-            yield substitute(tree, "number in digits", first, last, _in_digits(value), keep_case=True)
+            yield substitute(tree, "number in digits", first, last_own, _in_digits(value), keep_case=True)
 
 
 def to_words(tree: ParseTree) -> Iterator[Rewriting]:
@@ -95,12 +115,13 @@ def to_words(tree: ParseTree) -> Iterator[Rewriting]:
     ['He saw two dogs in 1999.']
     """
     for first, last in _runs(tree):
-        written = tree.stretch(first, last)
+        last_own = _before_scale(tree, first, last)
+        written = tree.stretch(first, last_own)
         if not _DIGITS.fullmatch(written) or not _counts(tree, first, last):
             continue
         value = int(written.replace(",", ""))
         if (words := _words().get(value)) and _in_digits(value) == written:
-            yield substitute(tree, "number in words", first, last, words)
+            yield substitute(tree, "number in words", first, last_own, words)
 
 
 def exchange_percent(tree: ParseTree) -> Iterator[Rewriting]:
@@ -135,7 +156,7 @@ def exchange_ordinals(tree: ParseTree, *, back: bool = False) -> Iterator[Rewrit
     for at, node in enumerate(tree.nodes):
         word, following = node.text.lower(), tree[at + 1] if at + 1 < len(tree.nodes) else None
         nouns = _ORDERED_NOUNS | _MOSTLY_WORDS if back else _ORDERED_NOUNS
-        if following is None or {word_at(tree, at - 1), word_at(tree, at + 2)} & _JOINS:
+        if following is None or {word_at(tree, at - 1), word_at(tree, at + 2)} & _ORDINAL_JOINS:
             continue
         if (match := _DIGIT_ORDINAL.fullmatch(word)) and following.text in _ORDERED_NOUNS | _MOSTLY_WORDS:
             if (new := _ordinals().get(int(match[1]))) and _in_ordinal_digits(int(match[1])) == word:
@@ -143,6 +164,30 @@ def exchange_ordinals(tree: ParseTree, *, back: bool = False) -> Iterator[Rewrit
         elif (value := _ordinal_values().get(word)) and following.text in nouns and not begins_sentence(tree, at):
             yield substitute(tree, "ordinal in digits", at, at, _in_ordinal_digits(value), keep_case=True)
 
+
+def exchange_dollars(tree: ParseTree) -> Iterator[Rewriting]:
+    """ "$20" and "20 dollars", if no noun follows: not "a $20 bill".
+
+    >>> from .parsing import parser
+    >>> text = "It cost $20 last year."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in exchange_dollars(ParseTree(text, nodes))]
+    ['It cost 20 dollars last year.']
+    """
+    for pattern, new in ((_DOLLARS, r"\1\2 dollars"), (_IN_DOLLARS, r"$\1\2")):
+        for match in pattern.finditer(tree.text):
+            after = next((node for node in tree.nodes if node.start >= match.end()), None)
+            plain = after is None or after.tag not in {"NN", "NNS", "JJ", "HYPH", "CD"} or after.text in _AFTER_MONEY
+            before = tree.text[: match.start()].split()[-1:]
+            if plain and before not in (["a"], ["the"], ["an"], ["US"], ["of"]) and match[1] != "1":
+                yield Rewriting("dollars", match.start(), match[0], match.expand(new))
+
+
+_AMOUNT = r"(\d+(?:,\d{3})*(?:\.\d\d?)?)( (?:million|billion|trillion))?"
+_DOLLARS = re.compile(rf"(?<![\w$])\${_AMOUNT}(?![\w,.-]*\d)(?!-)(?! (?:million|billion|trillion))(?![kKmMbB]\b)")
+_IN_DOLLARS = re.compile(rf"(?<![\w$.,-]){_AMOUNT} dollars(?![\w-])")
+#: Nouns that may follow an amount without being counted by it.
+_AFTER_MONEY = {"last", "next", "more", "less", "today", "yesterday", "each"}
 
 # Where numbers count
 
@@ -157,6 +202,11 @@ def _runs(tree: ParseTree) -> Iterator[tuple[int, int]]:
                 last += 1
             yield at, last
         at = last + 1
+
+
+def _before_scale(tree: ParseTree, first: int, last: int) -> int:
+    """The last node of a number without "million": "3 million" becomes "three million"."""
+    return last - 1 if last > first and word_at(tree, last) in {"million", "billion", "trillion"} else last
 
 
 def _is_number(tree: ParseTree, at: int) -> bool:

@@ -35,6 +35,7 @@ OPPOSITES: dict[str, str] = dict(pair.split("/", 1) for pair in _COMPLEMENTS.spl
 _BE = {"is", "are", "was", "were", "am"}
 _HAVE = {"has": "does", "have": "do", "had": "did"}
 _NOT = {"not", "n't"}
+_WHEN = {"today", "tomorrow", "tonight", "yesterday"}
 _ANY = {"nothing": "anything", "nobody": "anybody"}
 _NONE = {any_: none for none, any_ in _ANY.items()}
 
@@ -313,7 +314,7 @@ def _may_turn(tree: ParseTree, at: int, verb: int) -> bool:
     } or tree.children(at, "conj")
     if tree[at].text in {"known", "unknown"} and after in {"to", "as", "for"}:
         return False  # "was not known to drink"
-    if joined or tag_at(tree, at + 1) in {"NN", "NNS", "NNP"} or _is_question(tree):
+    if joined or (tag_at(tree, at + 1) in {"NN", "NNS", "NNP"} and after not in _WHEN) or _is_question(tree):
         return False
     subject = [one for one in range(verb) if tree[one].dep in {"nsubj", "nsubjpass"} and tree[one].head in (verb, at)]
     quantified = {"all", "every", "everyone", "everybody", "both", "each", "most", "many", "few", "no", "nobody", "any",

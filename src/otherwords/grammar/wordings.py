@@ -15,7 +15,13 @@ from .spellings import exchange_spelling
 _Rule = Callable[[ParseTree], Iterable[Rewriting]]
 #: The rules of each kind.
 WORDINGS: dict[str, tuple[_Rule, ...]] = {
-    "numeral": (counting.to_digits, counting.to_words, counting.exchange_percent, counting.exchange_ordinals),
+    "numeral": (
+        counting.to_digits,
+        counting.to_words,
+        counting.exchange_percent,
+        counting.exchange_dollars,
+        counting.exchange_ordinals,
+    ),
     "function-word": (
         exchange_function_words,
         verb_phrases.exchange_begin_and_start,
@@ -38,6 +44,7 @@ WORDING_INVERSES: dict[str, _Rule] = {
     "number in digits": counting.to_words,
     "number in words": partial(counting.to_digits, back=True),
     "percent": counting.exchange_percent,
+    "dollars": counting.exchange_dollars,
     "ordinal in digits": counting.exchange_ordinals,
     "ordinal in words": partial(counting.exchange_ordinals, back=True),
     "function word": partial(exchange_function_words, back=True),
