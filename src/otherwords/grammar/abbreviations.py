@@ -71,8 +71,10 @@ _KEPT = {"General", "Representative", "Reverend", "Professor"}
 _LONGER = {"of", "u.s", "today"}
 
 
-def exchange_names(tree: ParseTree) -> Iterator[Rewriting]:
-    """Names of countries and institutions, and their abbreviations.
+def exchange_names(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting]:
+    """Names of countries and institutions, and their abbreviations; `back` even one whose stop ends the text.
+
+    What ends with "the U.S." may go on: "the U.S. | Postal Service" is often taken for two sentences.
 
     >>> from .parsing import parser
     >>> text = "He moved to the U.S. in May."
@@ -83,7 +85,8 @@ def exchange_names(tree: ParseTree) -> Iterator[Rewriting]:
     for first, last, word in occurrences(tree, _names()):
         written = tree.stretch(first, last)
         for short, long in _NAMES.items():
-            if word == short.lower() and written == short and _is_name(tree, first, last):
+            open_end = short.endswith(".") and last + 1 == len(tree.nodes) and not back
+            if word == short.lower() and written == short and not open_end and _is_name(tree, first, last):
                 yield substitute(tree, "abbreviation", first, last, long, keep_case=True)
             elif word == long.lower() and written == long and _may_be_short(tree, first, last, long):
                 yield substitute(tree, "abbreviation", first, last, short, keep_case=True)
@@ -140,10 +143,10 @@ def exchange_units(tree: ParseTree) -> Iterator[Rewriting]:
         number = word_at(tree, at - 1)
         plural = bool(re.fullmatch(r"\d[\d.,]*", number)) and number != "1"
         new = _units().get(node.text)
-        if new and plural and word_at(tree, at + 1) not in {"/", "per", "-", ".", "a"}:
-            yield substitute(tree, "unit", at, at, new)
-        elif (new := _TIMES.get(node.text)) and re.fullmatch(r"\d{1,2}(:\d\d)?", number):
-            yield substitute(tree, "unit", at, at, new)
+        measured = new and plural and word_at(tree, at + 1) not in {"/", "per", "-", ".", "a"}
+        timed = node.text in _TIMES and at + 1 < len(tree.nodes) and re.fullmatch(r"\d{1,2}(:\d\d)?", number)
+        if measured or timed:
+            yield substitute(tree, "unit", at, at, new or _TIMES[node.text])
 
 
 # Guards

@@ -156,8 +156,13 @@ def exchange_ordinals(tree: ParseTree, *, back: bool = False) -> Iterator[Rewrit
     for at, node in enumerate(tree.nodes):
         word, following = node.text.lower(), tree[at + 1] if at + 1 < len(tree.nodes) else None
         nouns = _ORDERED_NOUNS | _MOSTLY_WORDS if back else _ORDERED_NOUNS
-        if following is None or {word_at(tree, at - 1), word_at(tree, at + 2)} & _ORDINAL_JOINS:
-            continue
+        near = {
+            word_at(tree, at - 1),
+            word_at(tree, at + 2),
+            word_at(tree, at - 2) if word_at(tree, at - 1) == "the" else "",
+        }
+        if following is None or near & _ORDINAL_JOINS or (following.text == "place" and word_at(tree, at - 1) == "the"):
+            continue  # "the 11th to the 15th century", "in the first place"
         if (match := _DIGIT_ORDINAL.fullmatch(word)) and following.text in _ORDERED_NOUNS | _MOSTLY_WORDS:
             if (new := _ordinals().get(int(match[1]))) and _in_ordinal_digits(int(match[1])) == word:
                 yield substitute(tree, "ordinal in words", at, at, new)

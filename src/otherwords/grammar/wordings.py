@@ -52,7 +52,7 @@ WORDING_INVERSES: dict[str, _Rule] = {
     "must": verb_phrases.to_have_to,
     "will": verb_phrases.to_going_to,
     "spelling": partial(exchange_spelling, back=True),
-    "abbreviation": abbreviations.exchange_names,
+    "abbreviation": partial(abbreviations.exchange_names, back=True),
     "short form": partial(abbreviations.exchange_short_forms, back=True),
     **dict.fromkeys(("title", "month", "state", "firm"), abbreviations.exchange_titles),
     "unit": abbreviations.exchange_units,
