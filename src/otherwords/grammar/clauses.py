@@ -1,0 +1,135 @@
+"""What the rules for whole clauses share: tense, who or that, and verbs that are states, places or events."""
+
+import re
+from functools import lru_cache
+
+from ..words.lexicon import lexicon
+from .parsing import ParseTree
+from .phrases import PEOPLE, is_plural, is_someone
+
+#: Tags of verbs that have a tense, and of modals.
+FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
+#: Marks after which the parser's clauses are not to be trusted.
+ODD_MARKS = frozenset({'"', "“", "”", "``", "''", "(", ")", "[", "]", "?", ":", ";", "--", "—", "...", "…", "/"})
+_STATES = """
+    parked seated dressed covered filled surrounded located called named titled labeled labelled painted decorated
+    attached tied hung stacked lined displayed lit clad gathered huddled perched stuck stationed equipped known wrapped
+    crowded packed strapped tucked marked entitled situated bundled shaped connected linked related associated based
+    posed adorned splattered layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
+    draped illuminated fenced lined made dedicated devoted interested engaged involved enrolled employed required needed
+    used owned designed intended armed chained barefooted positioned assembled loaded coated dotted inscribed fitted
+"""
+#: Past participles that say what something is like while the main clause holds.
+STATE_PARTICIPLES = frozenset(_STATES.split())
+_EVENTS = """
+    written published produced issued founded established introduced signed passed killed born built released made
+    created developed discovered invented taken conducted performed submitted filed sent received reported collected
+    found held launched opened closed destroyed caused funded elected appointed adopted proposed announced committed
+    arrested charged convicted sentenced shot wounded purchased bought sold given paid brought prepared painted carved
+"""
+#: Past participles that say what was done to something before, whatever the main clause says.
+EVENT_PARTICIPLES = frozenset(_EVENTS.split())
+_SIMPLE = """
+    contain belong consist live say depict represent lead resemble require own exist govern read feature comprise
+    correspond know need want remain exceed
+"""
+#: Verbs that take the simple form where others take the progressive: "a box that contains".
+SIMPLE_VERBS = frozenset(_SIMPLE.split())
+_STATIVE = """
+    be have like love hate seem appear mean prefer remember understand believe doubt wish hope include involve concern
+    regard follow accord relate pertain exclude see hear depend base start begin bar date give pend range owe go come
+    become
+"""
+#: Verbs whose "-ing" is a preposition, or has no progressive, or more than one meaning.
+NO_PROGRESSIVE = frozenset(_STATIVE.split())
+_MOVING = """
+    sit stand lie hang fly run drive move float burn flow stick rest lean face travel sail swim fall grow roll drift spin
+    park point pass cross blow bounce jump shine glow melt play
+"""
+#: What a thing may be doing: with other verbs the parser has probably found the wrong noun.
+MOVING_VERBS = frozenset(_MOVING.split())
+_PERSON = re.compile(
+    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:\w+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|people|athlete|"
+    r"player|worker|artist|official|performer|expert|relative|musician|leader|specialist|professional|student)\b"
+)
+_PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
+_NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head", "figure", "model",
+              "host", "press", "media", "public"}  # fmt: skip
+_SOMEONE = {"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "nobody", "those"}
+
+
+def is_person(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or persons: by the list, or by the beginning of WordNet's definition.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["A plumber sees a pipe."])
+    >>> tree = ParseTree("A plumber sees a pipe.", nodes)
+    >>> is_person(tree, 1), is_person(tree, 4)
+    (True, False)
+    """
+    word, lemma = tree[at].text.lower(), tree[at].lemma.lower()
+    if word in _SOMEONE or word in PEOPLE or lemma in PEOPLE:
+        return True
+    return tree[at].pos == "NOUN" and lemma not in _NO_PERSON and _is_defined_as_person(lemma)
+
+
+def is_living(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or an animal."""
+    return is_person(tree, at) or is_someone(tree, at)
+
+
+def may_be_person(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or an animal in any of its senses."""
+    return is_living(tree, at) or _has_person_sense(tree[at].lemma.lower())
+
+
+def tense(tree: ParseTree, at: int) -> str:
+    """The tense in which a clause below a node would stand: "past", "present", or nothing where that is not certain.
+
+    It is that of the nearest verb above with a tense; a text without such a verb is a caption, in the present.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["He saw a man in a hat."])
+    >>> tense(ParseTree("He saw a man in a hat.", nodes), 6)
+    'past'
+    """
+    while not (found := _own_tense(tree, at)) and tree[at].head != at:
+        at = tree[at].head
+    if not found and not any(node.tag in FINITE for node in tree.nodes):
+        return "present"
+    return "" if found == "open" else found
+
+
+def has_odd_marks(tree: ParseTree) -> bool:
+    """Whether a sentence has quotation marks, brackets, a colon or a dash, or is a question."""
+    return any(node.text in ODD_MARKS or node.pos in {"SYM", "SPACE", "X"} for node in tree.nodes)
+
+
+def number(tree: ParseTree, at: int) -> bool | None:
+    """Whether a noun is plural, as `is_plural` says, of the noun alone without what is joined to it."""
+    if tree.children(at, "conj", "cc"):
+        return None
+    if tree[at].text.lower() in _SOMEONE:
+        return tree[at].text.lower() == "those"
+    return is_plural(tree, at)
+
+
+def _own_tense(tree: ParseTree, verb: int) -> str:
+    """The tense of a verb and its auxiliaries; "open" with a modal or with "to"."""
+    if tree[verb].pos not in {"VERB", "AUX"}:
+        return ""
+    tags = {tree[one].tag for one in [verb, *tree.children(verb, "aux", "auxpass")]}
+    if tags & {"MD", "TO"}:
+        return "open"
+    return "past" if "VBD" in tags else "present" if tags & {"VBZ", "VBP"} else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_defined_as_person(lemma: str) -> bool:
+    senses = lexicon().synsets(lemma, "n")
+    return bool(senses) and bool(_PERSON.match(senses[0].gloss))
+
+
+@lru_cache(maxsize=4096)
+def _has_person_sense(lemma: str) -> bool:
+    return any(_PERSON_WORD.search(sense.gloss.partition(";")[0]) for sense in lexicon().synsets(lemma, "n"))

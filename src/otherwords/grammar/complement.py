@@ -1,0 +1,91 @@
+"""Clauses after verbs of saying and thinking, with and without "that": "he said (that) he was ill"."""
+
+from collections.abc import Iterator
+
+from .clauses import FINITE
+from .parsing import ParseTree
+from .rewriting import Rewriting, rewrite_span
+
+_SAYING = """
+    say think believe know hope feel claim admit realize realise hear suppose assume insist argue fear guess suspect
+    decide discover conclude announce report state understand notice find remember learn explain bet
+    imagine figure pretend doubt swear tell warn convince inform predict acknowledge deny confirm
+"""
+#: Verbs with a clause that "that" may begin.
+_VERBS = frozenset(_SAYING.split())
+_LEFT_OUT = """
+    say think believe know hope feel claim realize realise hear suppose assume guess suspect fear tell understand
+    admit find notice remember bet imagine figure pretend swear
+"""
+#: Those of them that are usual without "that".
+_WITHOUT = frozenset(_LEFT_OUT.split())
+_ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced", "worried"}
+_QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
+_WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that", "as", "than"}
+
+
+def insert_that(tree: ParseTree) -> Iterator[Rewriting]:
+    """Put "that" before a clause that follows its verb at once.
+
+    >>> from .parsing import parser
+    >>> text = "He said he was ill."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in insert_that(ParseTree(text, nodes))]
+    ['He said that he was ill.']
+    """
+    for verb, start in _complements(tree):
+        above = tree[verb].head
+        words = [tree[one].text.lower() for one in range(above)]
+        if tree.children(verb, "mark") or not _may_be_opened(tree, above, words):
+            continue
+        if tree[start].text.lower() not in _WH and tree[above].lemma.lower() in _VERBS | _ADJECTIVES:
+            yield rewrite_span(tree, "that inserted", start, start, f"that {tree[start].text}")
+
+
+def delete_that(tree: ParseTree) -> Iterator[Rewriting]:
+    """Leave out the "that" of a clause that follows its verb at once.
+
+    >>> from .parsing import parser
+    >>> text = "He said that he was ill."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in delete_that(ParseTree(text, nodes))]
+    ['He said he was ill.']
+    """
+    for verb, start in _complements(tree):
+        above = tree[verb].head
+        marks = [one for one in tree.children(verb, "mark") if tree[one].text == "that"]
+        if marks == [start] and tree[above].lemma.lower() in _WITHOUT | _ADJECTIVES:
+            yield rewrite_span(tree, "that left out", start, start + 1, tree[start + 1].text)
+
+
+def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:
+    """Finite clauses that follow at once the verb or adjective that they belong to, each with its first node."""
+    if any(node.text in _QUOTES for node in tree.nodes):
+        return
+    for verb, node in enumerate(tree.nodes):
+        if node.dep != "ccomp" or node.head >= verb or not tree.contiguous(verb):
+            continue
+        start, above = tree.subtree(verb)[0], node.head
+        told = tree.children(above, "dobj", "dative")
+        near = start == above + 1 or (len(told) == 1 and told[0] == above + 1 == start - 1)
+        if near and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):
+            if not any(tree.children(one, "nsubj", "nsubjpass") for one in tree.children(verb, "conj")):
+                yield verb, start
+
+
+def _is_finite(tree: ParseTree, verb: int) -> bool:
+    return bool({tree[one].tag for one in [verb, *tree.children(verb, "aux", "auxpass")]} & FINITE)
+
+
+def _begins_with_subject(tree: ParseTree, verb: int, start: int) -> bool:
+    """Whether a clause begins with its subject, after "that" if it has one."""
+    first = start + 1 if tree[start].dep == "mark" else start
+    subjects = tree.children(verb, "nsubj", "nsubjpass", "expl")
+    return bool(subjects) and subjects[0] < verb and tree.subtree(subjects[0])[0] == first
+
+
+def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:
+    """Whether a verb of saying is no filler ("you know"), no question, and in no clause that lacks a word."""
+    subject = [tree[one].text.lower() for one in tree.children(above, "nsubj")]
+    filler = tree[above].lemma in {"know", "see", "mean"} and subject == ["you"]
+    return not filler and not set(before) & _WH and not any(node.text == "?" for node in tree.nodes)

@@ -1,0 +1,221 @@
+"""Relative clauses, full and reduced ("a man who is wearing a hat", "a man wearing a hat"), and their pronouns."""
+
+from collections.abc import Iterator
+
+from ..words.inflection import inflected
+from .clauses import (
+    EVENT_PARTICIPLES,
+    MOVING_VERBS,
+    NO_PROGRESSIVE,
+    SIMPLE_VERBS,
+    STATE_PARTICIPLES,
+    has_odd_marks,
+    is_living,
+    is_person,
+    may_be_person,
+    number,
+    tense,
+)
+from .parsing import ParseTree
+from .phrases import BE_FORMS, PLACE_AND_TIME
+from .rewriting import Rewriting, rewrite_span
+
+_RELATIVE = {"who", "that", "which"}
+#: Verbs whose object and participle are two things: "kept a man waiting".
+_SMALL_CLAUSES = frozenset(
+    "keep leave get have set send catch find imagine want need like hate love mind stop remember start hear feel".split()
+)
+#: Prepositions whose noun a clause may describe; after others the participle may be a gerund: "about people leaving".
+_BEFORE_NOUNS = PLACE_AND_TIME | {"to", "by", "toward", "towards"}
+#: Nouns before "of" that name what they show, or a number of the things after "of".
+_OF_WHAT = frozenset("picture photo photograph image group crowd front line row bunch pair couple team top side".split())
+#: Singular nouns of which the noun after "of" has the clause: "a group of men who are".
+_AMOUNTS = frozenset("group crowd couple pair team bunch line row lot number band class gang".split())
+#: Nouns before "that" that are no things: "the way that he walks".
+_NO_THING = frozenset("way reason time day moment place fact extent degree point manner year week month one thing".split())
+#: Before a noun that has one of these, "that" is usual and "which" is not.
+_ONLY_THAT = {"all", "every", "any", "no", "each", "only", "first", "last", "next", "same", "very", "such"}
+
+
+def to_full_relative(tree: ParseTree) -> Iterator[Rewriting]:
+    """Write out the pronoun and the form of "be" before a participle that follows its noun.
+
+    >>> from .parsing import parser
+    >>> text = "A man wearing a hat is reading."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in to_full_relative(ParseTree(text, nodes))]
+    ['A man who is wearing a hat is reading.']
+    """
+    if has_odd_marks(tree):
+        return
+    for verb, node in enumerate(tree.nodes):
+        if node.dep != "acl" or node.tag not in {"VBG", "VBN", "VBD"} or not _may_be_full(tree, verb):
+            continue
+        first = tree.subtree(verb)[0]
+        noun = _described(tree, node.head, first)
+        words = None if noun is None else _finite_words(tree, noun, verb)
+        if noun is not None and words:
+            new = f"{'who' if is_person(tree, noun) else 'that'} {words}"
+            yield rewrite_span(tree, "reduced to full relative", first, verb, new)
+
+
+def to_reduced_relative(tree: ParseTree) -> Iterator[Rewriting]:
+    """Leave out "who is" before a participle, where the tense is that of the main clause.
+
+    >>> from .parsing import parser
+    >>> text = "A man who is wearing a hat is reading."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in to_reduced_relative(ParseTree(text, nodes))]
+    ['A man wearing a hat is reading.']
+    """
+    if has_odd_marks(tree):
+        return
+    for verb, node in enumerate(tree.nodes):
+        if node.dep != "relcl" or not tree.contiguous(verb) or tree.children(verb, "neg"):
+            continue
+        pronoun, noun = tree.subtree(verb)[0], node.head
+        left = [one for one in tree.children(verb) if one < verb]
+        words = [tree[one].text.lower() for one in range(pronoun, verb + 1)]
+        if left != list(range(pronoun, verb)) or words[0] not in _RELATIVE or _described(tree, noun, pronoun) is None:
+            continue
+        if participle := _participle(tree, noun, verb, words[1:]):
+            yield rewrite_span(tree, "full to reduced relative", pronoun, verb, participle)
+
+
+def exchange_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
+    """Exchange "who" and "that" for people, "which" and "that" for things, in clauses without a comma.
+
+    >>> from .parsing import parser
+    >>> text = "He met a man who sings."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in exchange_relativizer(ParseTree(text, nodes))]
+    ['He met a man that sings.']
+    """
+    if has_odd_marks(tree):
+        return
+    for verb, node in enumerate(tree.nodes):
+        if node.dep != "relcl" or not tree.contiguous(verb):
+            continue
+        pronoun = tree.subtree(verb)[0]
+        if pronoun == node.head + 1 and not tree[pronoun + 1].text.startswith(("'", "’")):
+            if new := _other_pronoun(tree, node.head, verb, pronoun):
+                yield rewrite_span(tree, "relative pronoun", pronoun, pronoun, new)
+
+
+# Reduced relatives
+
+
+def _may_be_full(tree: ParseTree, verb: int) -> bool:
+    """Whether a participle describes the noun before it, and nothing but "being" comes before it in its clause."""
+    noun, left = tree[verb].head, [one for one in tree.children(verb) if one < verb]
+    if not tree.contiguous(verb) or [tree[one].text.lower() for one in left] not in ([], ["being"]):
+        return False
+    if tree[noun].head == noun or tree[noun].dep in {"conj", "appos", "npadvmod", "ROOT"}:
+        return False  # the whole text is a caption
+    if not tree[noun].text.isalpha() or any(one < verb for one in tree.children(noun, "conj", "cc")):
+        return False
+    return _governor_allows(tree, noun) and not _is_apart(tree, noun)
+
+
+def _is_apart(tree: ParseTree, noun: int) -> bool:
+    """Whether a comma is between a noun and the verb above it, so that the verb may not be the noun's."""
+    above = tree[noun].head
+    while tree[above].head != above and tree[above].pos not in {"VERB", "AUX"}:
+        above = tree[above].head
+    inside = set(tree.subtree(noun))
+    between = range(min(above, noun), max(above, noun))
+    return any(tree[one].text == "," and one not in inside for one in between)
+
+
+def _governor_allows(tree: ParseTree, noun: int) -> bool:
+    """Whether the word above a noun takes a thing, and not what happens with it."""
+    above = tree[tree[noun].head]
+    if tree[noun].dep == "pobj":
+        of_what = above.text.lower() == "of" and tree[above.head].lemma.lower() in _OF_WHAT
+        return above.text.lower() in _BEFORE_NOUNS or of_what
+    return tree[noun].dep in {"nsubj", "nsubjpass", "attr"} or (
+        tree[noun].dep == "dobj" and above.lemma not in _SMALL_CLAUSES
+    )
+
+
+def _described(tree: ParseTree, noun: int, first: int) -> int | None:
+    """The noun that a clause beginning at a node describes; None where it may be another than the parser says."""
+    if tree[noun].pos not in {"NOUN", "PRON"} or tree[noun].tag.startswith("PRP"):
+        return None
+    if first == noun + 1:
+        return noun
+    between = range(noun + 1, first)
+    inside = {one for prep in tree.children(noun, "prep") for one in tree.subtree(prep)}
+    nouns = [one for one in between if tree[one].pos in {"NOUN", "PROPN", "PRON"}]
+    if not set(between) <= inside or not nouns:
+        return None
+    if tree[noun + 1].text.lower() == "of" and tree[noun].lemma.lower() in _AMOUNTS and nouns == [first - 1]:
+        return nouns[0]
+    apart = is_person(tree, noun) and not any(is_living(tree, one) or tree[one].named for one in nouns)
+    return noun if apart and "of" not in tree.words(noun) else None
+
+
+def _finite_words(tree: ParseTree, noun: int, verb: int) -> str | None:
+    """A participle with the form of "be" that its noun and the tense need, or the simple form of a state."""
+    plural, when = number(tree, noun), tense(tree, tree[verb].head)
+    if plural is None or not when:
+        return None
+    word, lemma = tree[verb].text.lower(), tree[verb].lemma.lower()
+    if tree[verb].tag != "VBG":
+        return _passive_words(tree, verb, plural, when)
+    if lemma in SIMPLE_VERBS and not (lemma == "read" and is_living(tree, noun)):
+        return inflected(lemma, "VBD" if when == "past" else "VBP" if plural else "VBZ")
+    goes_on = lemma not in NO_PROGRESSIVE and (is_living(tree, noun) or lemma in MOVING_VERBS)
+    return f"{BE_FORMS[when, plural]} {word}" if goes_on else None
+
+
+def _passive_words(tree: ParseTree, verb: int, plural: bool, when: str) -> str | None:
+    word = tree[verb].text.lower()
+    if tree.children(verb, "auxpass"):
+        return f"{BE_FORMS[when, plural]} being {word}"
+    if not [one for one in tree.children(verb) if one > verb]:
+        return None
+    if word in STATE_PARTICIPLES and not tree.children(verb, "agent"):
+        return f"{BE_FORMS[when, plural]} {word}"
+    return f"{BE_FORMS['past', plural]} {word}" if word in EVENT_PARTICIPLES else None
+
+
+def _participle(tree: ParseTree, noun: int, verb: int, words: list[str]) -> str | None:
+    """What is left of a clause's verb: the participle after "is", "-ing" for the simple form of a state."""
+    when, event = tense(tree, noun), words[-1] in EVENT_PARTICIPLES
+    own = "past" if tree[verb].tag == "VBD" or words[0] in {"was", "were"} else "present"
+    if tree[noun].dep == "ROOT" or (own != when and not (event and own == "past")):
+        return None
+    match [*words[:-1], tree[verb].tag]:
+        case ["is" | "are" | "was" | "were", "VBG"] if tree[verb].lemma not in NO_PROGRESSIVE:
+            return words[-1]
+        case ["is" | "are" | "was" | "were", "being", "VBN"]:
+            return f"being {words[-1]}"
+        case ["is" | "are" | "was" | "were", "VBN" | "VBD" | "JJ"] if words[-1] in STATE_PARTICIPLES or event:
+            return words[-1]
+        case ["VBZ" | "VBP" | "VBD"] if tree[verb].lemma in SIMPLE_VERBS:
+            return inflected(tree[verb].lemma, "VBG")
+    return None
+
+
+# Pronouns
+
+
+def _other_pronoun(tree: ParseTree, noun: int, verb: int, pronoun: int) -> str | None:
+    """The other pronoun that a clause may have; None where only one is usual, or the clause may be no relative one."""
+    if tree[noun].pos != "NOUN" or tree[noun].lemma.lower() in _NO_THING or tree[noun].text[:1].isupper():
+        return None
+    if any(node.text.lower() == "it" and node.dep in {"nsubj", "expl"} for node in tree.nodes):
+        return None  # "it is the man that sings"
+    word, subject = tree[pronoun].text, tree[pronoun].dep in {"nsubj", "nsubjpass"}
+    person, plain = is_person(tree, noun), not _ONLY_THAT & set(tree.words(noun))
+    match word:
+        case "who":
+            return "that" if person and subject else None
+        case "which":
+            return "that"
+        case "that" if person:
+            return "who" if subject else None
+        case "that" if subject or tree[pronoun].dep == "dobj":
+            return "which" if plain and not may_be_person(tree, noun) else None
+    return None
