@@ -14,7 +14,7 @@ ODD_MARKS = frozenset({'"', "“", "”", "``", "''", "(", ")", "[", "]", "?", "
 _STATES = """
     parked seated dressed covered filled surrounded located called named titled labeled labelled painted decorated
     attached tied hung stacked lined displayed lit clad gathered huddled perched stuck stationed equipped known wrapped
-    crowded packed strapped tucked marked entitled situated bundled shaped connected linked related associated based
+    crowded packed strapped tucked marked situated bundled shaped connected linked related associated based
     posed adorned splattered layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
     draped illuminated fenced lined made dedicated devoted interested engaged involved enrolled employed required needed
     used owned designed intended armed chained barefooted positioned assembled loaded coated dotted inscribed fitted
@@ -22,34 +22,32 @@ _STATES = """
 #: Past participles that say what something is like while the main clause holds.
 STATE_PARTICIPLES = frozenset(_STATES.split())
 _EVENTS = """
-    written published produced issued founded established introduced signed passed killed born built released made
-    created developed discovered invented taken conducted performed submitted filed sent received reported collected
-    found held launched opened closed destroyed caused funded elected appointed adopted proposed announced committed
-    arrested charged convicted sentenced shot wounded purchased bought sold given paid brought prepared painted carved
+    written published issued founded established introduced signed killed born built released created discovered
+    invented launched destroyed elected appointed adopted proposed announced arrested carved composed painted
 """
 #: Past participles that say what was done to something before, whatever the main clause says.
 EVENT_PARTICIPLES = frozenset(_EVENTS.split())
 _SIMPLE = """
-    contain belong consist live say depict represent lead resemble require own exist govern read feature comprise
-    correspond know need want remain exceed
+    contain belong consist live say depict represent lead resemble require exist govern read feature comprise
+    correspond remain exceed
 """
 #: Verbs that take the simple form where others take the progressive: "a box that contains".
 SIMPLE_VERBS = frozenset(_SIMPLE.split())
 _STATIVE = """
     be have like love hate seem appear mean prefer remember understand believe doubt wish hope include involve concern
-    regard follow accord relate pertain exclude see hear depend base start begin bar date give pend range owe go come
+    regard follow accord know need want own relate pertain exclude see hear depend base start begin bar date give pend range owe go come
     become
 """
 #: Verbs whose "-ing" is a preposition, or has no progressive, or more than one meaning.
 NO_PROGRESSIVE = frozenset(_STATIVE.split())
 _MOVING = """
-    sit stand lie hang fly run drive move float burn flow stick rest lean face travel sail swim fall grow roll drift spin
-    park point pass cross blow bounce jump shine glow melt play
+    sit stand hang fly run drive move float burn flow stick rest lean face travel sail swim fall grow roll drift spin
+    park point cross blow bounce jump shine glow melt play
 """
 #: What a thing may be doing: with other verbs the parser has probably found the wrong noun.
 MOVING_VERBS = frozenset(_MOVING.split())
 _PERSON = re.compile(
-    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:\w+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|people|athlete|"
+    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|athlete|"
     r"player|worker|artist|official|performer|expert|relative|musician|leader|specialist|professional|student)\b"
 )
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
@@ -118,7 +116,10 @@ def _own_tense(tree: ParseTree, verb: int) -> str:
     """The tense of a verb and its auxiliaries; "open" with a modal or with "to"."""
     if tree[verb].pos not in {"VERB", "AUX"}:
         return ""
-    tags = {tree[one].tag for one in [verb, *tree.children(verb, "aux", "auxpass")]}
+    helpers = tree.children(verb, "aux", "auxpass")
+    if tree[verb].dep == "conj" and not helpers and not tree.children(verb, "nsubj"):
+        return ""  # "they are cooked and then served": a participle like the first
+    tags = {tree[one].tag for one in [verb, *helpers]}
     if tags & {"MD", "TO"}:
         return "open"
     return "past" if "VBD" in tags else "present" if tags & {"VBZ", "VBP"} else ""

@@ -68,7 +68,8 @@ def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:
         start, above = tree.subtree(verb)[0], node.head
         told = tree.children(above, "dobj", "dative")
         near = start == above + 1 or (len(told) == 1 and told[0] == above + 1 == start - 1)
-        if near and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):
+        active = not tree.children(above, "auxpass", "nsubjpass")  # not "it is thought that"
+        if near and active and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):
             if not any(tree.children(one, "nsubj", "nsubjpass") for one in tree.children(verb, "conj")):
                 yield verb, start
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..words.lexicon import lexicon
 from .clauses import FINITE, STATE_PARTICIPLES, has_odd_marks, is_living, number
-from .parsing import ParseTree
+from .parsing import Node, ParseTree
 from .phrases import BE_FORMS, is_adverbial
 from .rewriting import Rewriting, join_reordered, rewrite_span
 
@@ -55,7 +55,8 @@ def without_there(tree: ParseTree) -> Iterator[Rewriting]:
         starts = [tree.subtree(one)[0] for one in [*found, *tree.children(be, "prep", "advmod", "advcl")] if one > noun]
         verbs = [one for one in starts if tree[one].tag != "IN"]
         for start in verbs or starts[: len(starts) == 1]:
-            if _is_predicate(tree, be, be, start) and _is_new(tree, noun, start):
+            negated = not verbs and tree[be + 1].text == "no"  # "no art is at the museum"
+            if _is_predicate(tree, be, be, start) and _is_new(tree, noun, start) and not negated:
                 yield _as_subject(tree, be, start)
                 break
 
@@ -84,14 +85,40 @@ def caption_to_there(tree: ParseTree) -> Iterator[Rewriting]:
     >>> [one.apply(text) for one in caption_to_there(ParseTree(text, nodes))]
     ['There are two men playing chess in a park.']
     """
-    roots = list(tree.roots())
-    if len(roots) != 1 or has_odd_marks(tree) or not tree.nodes or tree.subtree(roots[0])[0] != 0:
-        return
-    [noun] = roots
-    be = _be_for(tree, noun)
-    if be and _is_caption(tree, noun):
-        pieces = [("There", None), (be, None), (tree[0].text, 0)]
-        yield rewrite_span(tree, "caption to there", 0, 0, join_reordered(tree, pieces))
+    for noun, _, be in _captions(tree):
+        if _is_new(tree, noun, _first_modifier(tree, noun)):
+            pieces = [("There", None), (be, None), (tree[0].text, 0)]
+            yield rewrite_span(tree, "caption to there", 0, 0, join_reordered(tree, pieces))
+
+
+def caption_to_sentence(tree: ParseTree) -> Iterator[Rewriting]:
+    """Put a form of "be" before the participle of a caption.
+
+    >>> from .parsing import parser
+    >>> text = "Two men playing chess in a park."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in caption_to_sentence(ParseTree(text, nodes))]
+    ['Two men are playing chess in a park.']
+    """
+    for _, verb, be in _captions(tree):
+        if verb is not None:
+            yield rewrite_span(tree, "caption to sentence", verb, verb, f"{be} {tree[verb].text}")
+
+
+def sentence_to_caption(tree: ParseTree) -> Iterator[Rewriting]:
+    """Leave out the "be" of a progressive; only to see whether `caption_to_sentence` can be reversed.
+
+    >>> from .parsing import parser
+    >>> text = "Two men are playing chess in a park."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in sentence_to_caption(ParseTree(text, nodes))]
+    ['Two men playing chess in a park.']
+    """
+    for root in tree.roots():
+        helpers = tree.children(root, "aux", "auxpass")
+        if helpers and tree[helpers[0]].text in _BE and helpers[0] + 1 < len(tree.nodes):
+            new = tree[helpers[0] + 1].text
+            yield rewrite_span(tree, "sentence to caption", helpers[0], helpers[0] + 1, new)
 
 
 def there_to_caption(tree: ParseTree) -> Iterator[Rewriting]:
@@ -164,17 +191,43 @@ def _is_new(tree: ParseTree, noun: int, end: int) -> bool:
     return tree[noun].pos == "NOUN" and tree[noun].tag != "VBG" and (first in _INDEFINITE or bare)
 
 
-def _is_caption(tree: ParseTree, noun: int) -> bool:
-    """Whether a text is one noun phrase with a participle or a place after the noun."""
-    if tree[noun].pos != "NOUN" or any(one.tag in FINITE for one in tree.nodes):
-        return False
-    after = [one for one in tree.children(noun) if one > noun]
-    participles = [one for one in after if tree[one].dep == "acl" and tree[one].tag in {"VBG", "VBN"}]
-    described = participles or [one for one in tree.children(noun, "prep") if tree[one].text != "of"]
-    if not described or not _is_new(tree, noun, described[0]):
-        return False
-    inner = [one for one in tree.subtree(noun) if tree[one].dep in {"compound", "amod"} and one < noun]
-    return not any(tree[one].tag == "NNS" or is_living(tree, one) for one in inner) and not _may_be_verb(tree, noun)
+def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
+    """The noun of a text that has no finite verb, the participle after it if any, and the form of "be" for it."""
+    roots = list(tree.roots())
+    if len(roots) != 1 or has_odd_marks(tree) or tree.subtree(roots[0])[0] != 0 or _has_verb(tree):
+        return
+    [root] = roots
+    if tree[root].tag == "VBG" and (subjects := tree.children(root, "nsubj")):
+        noun, verb = subjects[0], root
+    else:
+        found = [one for one in tree.children(root, "acl") if one > root and _is_participle(tree[one])]
+        noun, verb = root, found[0] if found else None
+    start = None if verb is None else _start(tree, verb)
+    be = _be_for(tree, noun)
+    if be and tree[noun].pos == "NOUN" and (start is not None or tree.children(noun, "prep")):
+        yield noun, start, be
+
+
+def _start(tree: ParseTree, verb: int) -> int:
+    """Where a participle begins, with the adverb or the "being" before it."""
+    left = [one for one in tree.children(verb, "advmod", "auxpass", "aux") if one < verb]
+    return min([verb, *left])
+
+
+def _first_modifier(tree: ParseTree, noun: int) -> int:
+    """Where the participles and places after a noun begin."""
+    return min([one for one in tree.children(noun, "acl") if one > noun], default=noun + 1)
+
+
+def _has_verb(tree: ParseTree) -> bool:
+    """Whether a text has a finite verb, or a word that may be one: a plural before a noun, a verb's base form."""
+    return any(
+        node.tag in FINITE or (node.dep == "compound" and node.tag == "NNS") for node in tree.nodes
+    )
+
+
+def _is_participle(node: Node) -> bool:
+    return node.tag == "VBG" or (node.tag == "VBN" and node.text in STATE_PARTICIPLES)
 
 
 def _may_be_verb(tree: ParseTree, noun: int) -> bool:

@@ -102,6 +102,46 @@ def exchange_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
                 yield rewrite_span(tree, "relative pronoun", pronoun, pronoun, new)
 
 
+def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
+    """Put "that" before a relative clause that begins with its subject.
+
+    >>> from .parsing import parser
+    >>> text = "The book he bought is red."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in insert_relativizer(ParseTree(text, nodes))]
+    ['The book that he bought is red.']
+    """
+    for verb, first in _object_relatives(tree):
+        if tree[first].dep in {"nsubj", "nsubjpass"} and tree[first].tag != "WP":
+            yield rewrite_span(tree, "relative pronoun inserted", first, first, f"that {tree[first].text}")
+
+
+def delete_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
+    """Leave out the "that" or "which" of a relative clause whose subject is a pronoun.
+
+    >>> from .parsing import parser
+    >>> text = "The book that he bought is red."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in delete_relativizer(ParseTree(text, nodes))]
+    ['The book he bought is red.']
+    """
+    for verb, first in _object_relatives(tree):
+        if tree[first].text in {"that", "which"} and tree[first + 1].dep in {"nsubj", "nsubjpass"}:
+            yield rewrite_span(tree, "relative pronoun left out", first, first + 1, tree[first + 1].text)
+
+
+def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
+    """Relative clauses with a personal pronoun as their subject, right after their noun; each with its first node."""
+    for verb, node in enumerate(tree.nodes):
+        subjects = tree.children(verb, "nsubj", "nsubjpass")
+        if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:
+            continue
+        first, [subject] = tree.subtree(verb)[0], subjects
+        if first == node.head + 1 and tree[node.head].pos == "NOUN" and tree[subject].tag == "PRP":
+            if not tree.children(subject) and subject < verb:
+                yield verb, first
+
+
 # Reduced relatives
 
 
@@ -175,9 +215,9 @@ def _passive_words(tree: ParseTree, verb: int, plural: bool, when: str) -> str |
         return f"{BE_FORMS[when, plural]} being {word}"
     if not [one for one in tree.children(verb) if one > verb]:
         return None
-    if word in STATE_PARTICIPLES and not tree.children(verb, "agent"):
+    if when == "past" or (word in STATE_PARTICIPLES and not tree.children(verb, "agent")):
         return f"{BE_FORMS[when, plural]} {word}"
-    return f"{BE_FORMS['past', plural]} {word}" if word in EVENT_PARTICIPLES else None
+    return f"was {word}" if word in EVENT_PARTICIPLES and not plural else None
 
 
 def _participle(tree: ParseTree, noun: int, verb: int, words: list[str]) -> str | None:
@@ -191,7 +231,9 @@ def _participle(tree: ParseTree, noun: int, verb: int, words: list[str]) -> str 
             return words[-1]
         case ["is" | "are" | "was" | "were", "being", "VBN"]:
             return f"being {words[-1]}"
-        case ["is" | "are" | "was" | "were", "VBN" | "VBD" | "JJ"] if words[-1] in STATE_PARTICIPLES or event:
+        case ["is" | "are" | "was" | "were", "VBN" | "VBD" | "JJ"] if (
+            own == when == "past" or event or words[-1] in STATE_PARTICIPLES
+        ):
             return words[-1]
         case ["VBZ" | "VBP" | "VBD"] if tree[verb].lemma in SIMPLE_VERBS:
             return inflected(tree[verb].lemma, "VBG")
@@ -208,6 +250,8 @@ def _other_pronoun(tree: ParseTree, noun: int, verb: int, pronoun: int) -> str |
     if any(node.text.lower() == "it" and node.dep in {"nsubj", "expl"} for node in tree.nodes):
         return None  # "it is the man that sings"
     word, subject = tree[pronoun].text, tree[pronoun].dep in {"nsubj", "nsubjpass"}
+    if any(tree[one].text.lower() == word for one in tree.subtree(verb) if one > pronoun):
+        return None  # "a man that sings and that dances"
     person, plain = is_person(tree, noun), not _ONLY_THAT & set(tree.words(noun))
     match word:
         case "who":
