@@ -128,7 +128,9 @@ def _own_tense(tree: ParseTree, verb: int) -> str:
 @lru_cache(maxsize=4096)
 def _is_defined_as_person(lemma: str) -> bool:
     senses = lexicon().synsets(lemma, "n")
-    return bool(senses) and bool(_PERSON.match(senses[0].gloss))
+    gloss = re.sub(r"^\([^)]*\) *", "", senses[0].gloss) if senses else ""
+    words = re.match(r"(?:an?|the|one|any)? ?([\w' -]+?)(?: (?:who|that|of|in|for|with|whose|on|to|by)\b|[;,(]|$)", gloss)
+    return bool(_PERSON.match(gloss)) or bool(words and words[1].split(" ")[-1] in PEOPLE - _NO_PERSON - {"crew"})
 
 
 @lru_cache(maxsize=4096)

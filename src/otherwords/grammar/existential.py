@@ -16,6 +16,8 @@ _SOMEONE = {"someone", "somebody", "something", "nobody", "nothing"}
 _NOT_NEW = {"one", "another", "other", "others", "same", "only", "just", "every", "each", "all", "both", "most", "either",
             "neither", "any", "first", "second", "last", "next", "such", "this", "these", "those", "not", "which", "what",
             "whose", "certain", "or"}  # fmt: skip
+#: What a caption names without saying that it is there: "a cold day in the city".
+_NO_THINGS = frozenset("day night morning afternoon evening time view shot summer winter spring fall season year look".split())
 _PLACES = {"outside", "inside", "outdoors", "indoors", "nearby", "downstairs", "upstairs"}
 
 
@@ -204,7 +206,8 @@ def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
         noun, verb = root, found[0] if found else None
     start = None if verb is None else _start(tree, verb)
     be = _be_for(tree, noun)
-    if be and tree[noun].pos == "NOUN" and (start is not None or tree.children(noun, "prep")):
+    odd = tree[noun].lemma.lower() in _NO_THINGS or any(is_living(tree, one) for one in tree.children(noun, "compound"))
+    if be and not odd and tree[noun].pos == "NOUN" and (start is not None or tree.children(noun, "prep")):
         yield noun, start, be
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .clauses import has_odd_marks, is_person, number
+from .clauses import FINITE, has_odd_marks, is_person, may_be_person, number
 from .parsing import ParseTree
 from .phrases import SCOPE
 from .rewriting import Rewriting, join_reordered, rewrite_span
@@ -24,6 +24,10 @@ _NEGATIONS = {"not", "n't", "no", "never", "nobody", "nothing", "none", "hardly"
 _CAUSES = {"because", "since", "as", "until"}
 #: Verbs with "to" that say how something is done or has to be: "he has to stay if it rains".
 _SEMI_MODALS = {"have", "need", "go", "use"}
+_ASKING = {"care", "know", "wonder", "ask", "see", "matter", "bug", "tell", "doubt", "decide", "mind", "check", "remember",
+           "find", "determine", "say", "learn", "discover", "test", "question", "think", "like"}  # fmt: skip
+_UNKNOWN = {"unknown", "unclear", "uncertain", "unsure", "sure", "certain", "questionable", "clear"}
+_LIKING = {"love", "hate", "appreciate", "enjoy", "resent", "prefer"}
 _PARADIGMS = {"he": "he", "him": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "hers": "she",
               "herself": "she", "it": "it", "its": "it", "itself": "it", "they": "they", "them": "they",
               "their": "they", "theirs": "they", "themselves": "they"}  # fmt: skip
@@ -135,7 +139,15 @@ def _has_mark(tree: ParseTree, split: Split) -> bool:
         return second in {"if", "though"}
     helpers = {tree[one].dep for one in tree.children(split.verb)}
     finite = bool(helpers & {"nsubj", "nsubjpass", "expl"}) or (first == "while" and tree[split.verb].tag == "VBG")
-    return first in _MARKS and finite and not (first == "as" and second in _AFTER_AS)
+    other = (first == "as" and second in _AFTER_AS) or (first in {"if", "when"} and _asks(tree, split.root))
+    return first in _MARKS and finite and not other
+
+
+def _asks(tree: ParseTree, root: int) -> bool:
+    """Whether a clause with "if" or "when" may be a question or an object: "he wondered if", "I love it when"."""
+    adjectives = {tree[one].text.lower() for one in tree.children(root, "acomp", "attr")}
+    it = any(tree[one].text == "it" for one in tree.children(root, "dobj"))
+    return tree[root].lemma in _ASKING or bool(adjectives & _UNKNOWN) or (it and tree[root].lemma in _LIKING)
 
 
 def _is_single(tree: ParseTree, split: Split) -> bool:
@@ -148,9 +160,14 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
         return False
     others = {tree[one].dep for one in inside if one > split.root and tree[one].pos in {"VERB", "AUX"}}
     own = {tree[one].dep for one in part if tree[one].pos in {"VERB", "AUX"}}
-    joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or tree[split.root].pos not in {"VERB", "AUX"}
+    joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or not _is_finite(tree, split.root)
     modal = tree[split.root].lemma in _SEMI_MODALS
     return not joined and others <= ({"xcomp", "aux"} if modal else set()) | {"aux"} and not own & {"ccomp", "conj", "parataxis"}
+
+
+def _is_finite(tree: ParseTree, verb: int) -> bool:
+    imperative = tree[verb].tag == "VB" and not tree.children(verb, "nsubj")
+    return imperative or any(tree[one].tag in FINITE for one in [verb, *tree.children(verb, "aux", "auxpass")])
 
 
 def _has_scope(tree: ParseTree, split: Split) -> bool:
@@ -177,12 +194,17 @@ def _shares_noun(tree: ParseTree, split: Split) -> bool:
 
 def _worded(tree: ParseTree, split: Split, loose: bool) -> Iterator[tuple[str, str]]:
     """The texts of main clause and subordinate clause; the noun stays in the one that comes first, as subject."""
-    plain = tree.stretch(*split.main), tree.stretch(*split.part)
+    plain = tree.stretch(*split.main), _lowered(tree.stretch(*split.part))
     refers = _references(tree, split)
     if not refers or loose:
         yield plain
     if refers and (exchanged := _exchanged(tree, split)):
         yield exchanged
+
+
+def _lowered(clause: str) -> str:
+    """A clause with its conjunction in lower case."""
+    return clause[:1].lower() + clause[1:]
 
 
 def _references(tree: ParseTree, split: Split) -> bool:
@@ -205,7 +227,9 @@ def _may_mean(tree: ParseTree, noun: int, pronoun: str) -> bool:
     plural = node.tag in {"NNS", "NNPS"} or bool(tree.children(noun, "conj")) or node.text.lower() == "people"
     if pronoun == "they":
         return plural or is_person(tree, noun) or node.named
-    return not plural and (node.named or node.pos == "PRON" or is_person(tree, noun) == (pronoun != "it"))
+    someone = node.dep in {"nsubj", "nsubjpass"} or may_be_person(tree, noun)
+    thing = node.dep in {"nsubj", "nsubjpass"} or not is_person(tree, noun)
+    return not plural and (node.named or node.pos == "PRON" or (thing if pronoun == "it" else someone))
 
 
 def _exchanged(tree: ParseTree, split: Split) -> tuple[str, str] | None:
@@ -222,7 +246,7 @@ def _exchanged(tree: ParseTree, split: Split) -> tuple[str, str] | None:
     agrees = plural is not None and plural == (word == "they") and tree.contiguous(noun)
     if used != {word} or meant != [noun] or not agrees or len(tree.subtree(noun)) > 6:
         return None
-    return (_replaced(tree, split.main, noun, pronoun), _replaced(tree, split.part, noun, pronoun))
+    return _replaced(tree, split.main, noun, pronoun), _lowered(_replaced(tree, split.part, noun, pronoun))
 
 
 def _replaced(tree: ParseTree, span: tuple[int, int], noun: int, pronoun: int) -> str:
@@ -236,3 +260,100 @@ def _replaced(tree: ParseTree, span: tuple[int, int], noun: int, pronoun: int) -
         text = text[:1].lower() + text[1:]
     before, after = tree.text[tree[span[0]].start : tree[below[0]].start], tree.text[tree[below[-1]].end : tree[span[1]].end]
     return f"{before}{text}{after}"
+
+
+# Times
+
+_DAYS = """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+    october november december
+"""
+_SPANS = """
+    second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
+    summer autumn fall winter season christmas easter thanksgiving holiday century war
+"""
+_TIMES = frozenset((_DAYS + _SPANS).split())
+_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight"}
+_TIME_PREPOSITIONS = {"in", "on", "at", "during"}
+#: Before a time without a preposition.
+_WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
+
+
+def time_to_end(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
+    """Move a time from the beginning of a sentence with one verb to its end; `loose` as in `clause_to_end`.
+
+    >>> from .parsing import parser
+    >>> text = "On Monday, the company sold its shares."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in time_to_end(ParseTree(text, nodes))]
+    ['The company sold its shares on Monday.']
+    """
+    for split in _times(tree):
+        if split.part[0] == 0:
+            for mark in (" ", ", ") if loose else (" ",):
+                pieces = [(tree.stretch(*split.main), split.main[0]), (tree.stretch(*split.part), 0)]
+                yield rewrite_span(tree, "time to end", 0, split.main[1], join_reordered(tree, pieces, mark))
+
+
+def time_to_front(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
+    """Move a time from the end of a sentence with one verb to its beginning; `loose` as in `clause_to_end`.
+
+    >>> from .parsing import parser
+    >>> text = "The company sold its shares on Monday."
+    >>> [nodes] = parser()([text])
+    >>> [one.apply(text) for one in time_to_front(ParseTree(text, nodes))]
+    ['On Monday, the company sold its shares.']
+    """
+    for split in _times(tree):
+        if split.part[0] > 0:
+            for mark in (", ", " ") if loose else (", ",):
+                pieces = [(tree.stretch(*split.part), split.part[0]), (tree.stretch(*split.main), 0)]
+                yield rewrite_span(tree, "time to front", 0, split.part[1], join_reordered(tree, pieces, mark))
+
+
+any_time_to_end = partial(time_to_end, loose=True)
+any_time_to_front = partial(time_to_front, loose=True)
+
+
+def _times(tree: ParseTree) -> Iterator[Split]:
+    """Sentences of one clause that begin or end with a time."""
+    roots = list(tree.roots())
+    if len(roots) != 1 or has_odd_marks(tree) or not _is_finite(tree, roots[0]) or tree[roots[0]].lemma == "be":
+        return
+    [root], end = roots, _last_word(tree)
+    for at in tree.children(root, "prep", "npadvmod", "advmod"):
+        below = tree.subtree(at)
+        if not _is_time(tree, at) or not tree.contiguous(at):
+            continue
+        if below[0] == 0:
+            start = below[-1] + 1 + (tree[below[-1] + 1].text == ",")
+            split = Split((start, end), (0, below[-1]), at, root)
+        else:
+            split = Split((0, below[0] - 1), (below[0], end), at, root)
+        whole = below[0] == 0 or (below[-1] == end and at > root)
+        if whole and _begins_main(tree, root, split.main[0]) and _is_one_verb(tree, split):
+            yield split
+
+
+def _is_one_verb(tree: ParseTree, split: Split) -> bool:
+    """Whether the main clause has one verb, no comma, and no word that the time's place may matter to."""
+    inside = range(split.main[0], split.main[1] + 1)
+    verbs = [one for one in inside if tree[one].pos in {"VERB", "AUX"} and tree[one].dep not in {"aux", "auxpass"}]
+    words = {tree[one].text.lower() for one in inside}
+    times = [one for one in inside if tree[one].lemma.lower() in _TIMES | _TIME_ADVERBS]
+    joined = tree.children(split.root, "conj", "cc", "neg")
+    return verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
+
+
+def _is_time(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase is a time: a preposition with a day, month, year or part of the day, or "last week"."""
+    words, below = tree.words(at), tree.subtree(at)
+    if any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos in {"VERB", "PUNCT"} for one in below) or SCOPE & set(words):
+        return False
+    if tree[at].dep == "prep":
+        nouns = tree.children(at, "pobj")
+        year = len(nouns) == 1 and words[0] == "in" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
+        return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or tree[nouns[0]].lemma.lower() in _TIMES)
+    if words in ([one] for one in _TIME_ADVERBS):
+        return True
+    return tree[at].dep == "npadvmod" and tree[at].lemma.lower() in _TIMES and words[0] in _WHICH_TIME
