@@ -15,9 +15,11 @@ _STATES = """
     parked seated dressed covered filled surrounded located called named titled labeled labelled painted decorated
     attached tied hung stacked lined displayed lit clad gathered huddled perched stuck stationed equipped known wrapped
     crowded packed strapped tucked marked situated bundled shaped connected linked related associated based
-    posed adorned splattered layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
-    draped illuminated fenced lined made dedicated devoted interested engaged involved enrolled employed required needed
-    used owned designed intended armed chained barefooted positioned assembled loaded coated dotted inscribed fitted
+    posed adorned layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
+    draped illuminated fenced dedicated devoted interested engaged involved enrolled employed required needed
+    used owned designed intended armed chained positioned assembled loaded coated dotted inscribed fitted
+    provided offered caused affected covered protected controlled operated directed managed run supported expected
+    included contained described listed shown
 """
 #: Past participles that say what something is like while the main clause holds.
 STATE_PARTICIPLES = frozenset(_STATES.split())

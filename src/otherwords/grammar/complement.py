@@ -9,17 +9,20 @@ from .rewriting import Rewriting, rewrite_span
 _SAYING = """
     say think believe know hope feel claim admit realize realise hear suppose assume insist argue fear guess suspect
     decide discover conclude announce report state understand notice find remember learn explain bet
-    imagine figure pretend doubt swear tell warn convince inform predict acknowledge deny confirm
+    imagine figure pretend doubt swear tell warn convince inform predict acknowledge deny confirm show indicate agree
+    demonstrate determine estimate expect recall recognize recognise reveal note complain observe ensure prove wish
+    suggest propose recommend maintain allege concede contend assert declare stress worry anticipate see
 """
 #: Verbs with a clause that "that" may begin.
 _VERBS = frozenset(_SAYING.split())
 _LEFT_OUT = """
     say think believe know hope feel claim realize realise hear suppose assume guess suspect fear tell understand
-    admit find notice remember bet imagine figure pretend swear
+    admit find notice remember bet imagine figure pretend swear show expect agree wish recall see prove complain
 """
 #: Those of them that are usual without "that".
 _WITHOUT = frozenset(_LEFT_OUT.split())
-_ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced", "worried"}
+_ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced", "worried", "positive", "surprised",
+               "proud", "grateful", "amazed", "pleased"}  # fmt: skip
 _QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
 _WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that", "as", "than"}
 

@@ -28,6 +28,8 @@ _ASKING = {"care", "know", "wonder", "ask", "see", "matter", "bug", "tell", "dou
            "find", "determine", "say", "learn", "discover", "test", "question", "think", "like"}  # fmt: skip
 _UNKNOWN = {"unknown", "unclear", "uncertain", "unsure", "sure", "certain", "questionable", "clear"}
 _LIKING = {"love", "hate", "appreciate", "enjoy", "resent", "prefer"}
+#: With these a clause at the end belongs to the whole sentence, whatever verb comes before it.
+_CONDITIONS = {"if", "because", "although", "though", "unless", "even"}
 _PARADIGMS = {"he": "he", "him": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "hers": "she",
               "herself": "she", "it": "it", "its": "it", "itself": "it", "they": "they", "them": "they",
               "their": "they", "theirs": "they", "themselves": "they"}  # fmt: skip
@@ -56,7 +58,7 @@ def clause_to_end(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting
     >>> [one.apply(text) for one in clause_to_end(ParseTree(text, nodes))]
     ['He stays at home when it rains.']
     """
-    for split in _splits(tree, _initial_clauses(tree)):
+    for split in _splits(tree, _initial_clauses(tree), loose):
         for main, clause in _worded(tree, split, loose):
             for mark in (" ", ", ") if loose else (" ",):
                 new = join_reordered(tree, [(main, split.main[0]), (clause, split.part[0])], mark)
@@ -72,7 +74,7 @@ def clause_to_front(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriti
     >>> [one.apply(text) for one in clause_to_front(ParseTree(text, nodes))]
     ['When Tom is ill, he stays at home.']
     """
-    for split in _splits(tree, _final_clauses(tree)):
+    for split in _splits(tree, _final_clauses(tree, loose), loose):
         for main, clause in _worded(tree, split, loose):
             for mark in (", ", " ") if loose else (", ",):
                 new = join_reordered(tree, [(clause, split.part[0]), (main, split.main[0])], mark)
@@ -99,12 +101,13 @@ def _initial_clauses(tree: ParseTree) -> Iterator[Split]:
             yield Split((start, end), (0, last), verb, root)
 
 
-def _final_clauses(tree: ParseTree) -> Iterator[Split]:
+def _final_clauses(tree: ParseTree, loose: bool) -> Iterator[Split]:
     """Sentences that end with a subordinate clause."""
+    deps = {"advcl", "xcomp"} if loose else {"advcl"}
     end = _last_word(tree)
     for verb, node in enumerate(tree.nodes):
         below, root = tree.subtree(verb), node.head
-        if node.dep != "advcl" or below[-1] != end or tree[root].head != root or not tree.contiguous(verb):
+        if node.dep not in deps or below[-1] != end or tree[root].head != root or not tree.contiguous(verb):
             continue
         last = below[0] - 1 - (tree[below[0] - 1].text == ",")
         if root <= last and _begins_main(tree, root, 0):
@@ -123,20 +126,23 @@ def _begins_main(tree: ParseTree, root: int, start: int) -> bool:
     return first == start or (not subjects and root == start and tree[root].tag == "VB")
 
 
-def _splits(tree: ParseTree, found: Iterator[Split]) -> Iterator[Split]:
+def _splits(tree: ParseTree, found: Iterator[Split], loose: bool) -> Iterator[Split]:
     """Those of the sentences whose clauses can change places."""
     if has_odd_marks(tree) or len(list(tree.roots())) != 1:
         return
     for split in found:
-        if _has_mark(tree, split) and _is_single(tree, split) and not _has_scope(tree, split):
+        if _has_mark(tree, split, loose) and _is_single(tree, split) and not _has_scope(tree, split):
             yield split
 
 
-def _has_mark(tree: ParseTree, split: Split) -> bool:
+def _has_mark(tree: ParseTree, split: Split, loose: bool) -> bool:
     """Whether a clause begins with a conjunction whose clause can be in either place."""
     first, second = (tree[one].text.lower() for one in (split.part[0], split.part[0] + 1))
     if first == "even":
         return second in {"if", "though"}
+    if first == "to" or (first == "in" and second == "order"):
+        purpose = tree[split.verb].tag == "VB" and tree[split.root].lemma not in {"be", "have", "need", "want", "try"}
+        return purpose and (split.part[0] == 0 or loose)
     helpers = {tree[one].dep for one in tree.children(split.verb)}
     finite = bool(helpers & {"nsubj", "nsubjpass", "expl"}) or (first == "while" and tree[split.verb].tag == "VBG")
     other = (first == "as" and second in _AFTER_AS) or (first in {"if", "when"} and _asks(tree, split.root))
@@ -161,8 +167,10 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
     others = {tree[one].dep for one in inside if one > split.root and tree[one].pos in {"VERB", "AUX"}}
     own = {tree[one].dep for one in part if tree[one].pos in {"VERB", "AUX"}}
     joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or not _is_finite(tree, split.root)
-    modal = tree[split.root].lemma in _SEMI_MODALS
-    return not joined and others <= ({"xcomp", "aux"} if modal else set()) | {"aux"} and not own & {"ccomp", "conj", "parataxis"}
+    first = tree[split.part[0]].text.lower()
+    modal = tree[split.root].lemma in _SEMI_MODALS or (split.part[0] == 0 and first in _CONDITIONS)
+    others -= {"aux", "auxpass"}
+    return not joined and others <= ({"xcomp"} if modal else set()) and not own & {"ccomp", "conj", "parataxis"}
 
 
 def _is_finite(tree: ParseTree, verb: int) -> bool:
@@ -224,6 +232,8 @@ def _may_mean(tree: ParseTree, noun: int, pronoun: str) -> bool:
     node = tree[noun]
     if node.pos not in {"NOUN", "PROPN", "PRON"} or node.text.lower() in {*_PARADIGMS, "i", "you", "we", "me", "us", "my"}:
         return False
+    if node.dep in {"attr", "compound", "poss"} and tree[node.head].lemma == "be":
+        return False  # "Tom was a builder": the same one
     plural = node.tag in {"NNS", "NNPS"} or bool(tree.children(noun, "conj")) or node.text.lower() == "people"
     if pronoun == "they":
         return plural or is_person(tree, noun) or node.named
@@ -273,8 +283,8 @@ _SPANS = """
     summer autumn fall winter season christmas easter thanksgiving holiday century war
 """
 _TIMES = frozenset((_DAYS + _SPANS).split())
-_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight"}
-_TIME_PREPOSITIONS = {"in", "on", "at", "during"}
+_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
+_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for", "until"}
 #: Before a time without a preposition.
 _WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
 
@@ -338,7 +348,9 @@ def _times(tree: ParseTree) -> Iterator[Split]:
 def _is_one_verb(tree: ParseTree, split: Split) -> bool:
     """Whether the main clause has one verb, no comma, and no word that the time's place may matter to."""
     inside = range(split.main[0], split.main[1] + 1)
+    subject = {below for one in tree.children(split.root, "nsubj", "nsubjpass") for below in tree.subtree(one)}
     verbs = [one for one in inside if tree[one].pos in {"VERB", "AUX"} and tree[one].dep not in {"aux", "auxpass"}]
+    verbs = [one for one in verbs if one not in subject]
     words = {tree[one].text.lower() for one in inside}
     times = [one for one in inside if tree[one].lemma.lower() in _TIMES | _TIME_ADVERBS]
     joined = tree.children(split.root, "conj", "cc", "neg")
@@ -352,8 +364,8 @@ def _is_time(tree: ParseTree, at: int) -> bool:
         return False
     if tree[at].dep == "prep":
         nouns = tree.children(at, "pobj")
-        year = len(nouns) == 1 and words[0] == "in" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
+        year = len(nouns) == 1 and words[0] != "at" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
         return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or tree[nouns[0]].lemma.lower() in _TIMES)
-    if words in ([one] for one in _TIME_ADVERBS):
+    if words in ([one] for one in _TIME_ADVERBS) or (words[-1] == "ago" and _TIMES & {tree[one].lemma for one in below}):
         return True
     return tree[at].dep == "npadvmod" and tree[at].lemma.lower() in _TIMES and words[0] in _WHICH_TIME

@@ -112,7 +112,7 @@ def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     ['The book that he bought is red.']
     """
     for verb, first in _object_relatives(tree):
-        if tree[first].dep in {"nsubj", "nsubjpass"} and tree[first].tag != "WP":
+        if _begins_with_subject(tree, verb, first):
             yield rewrite_span(tree, "relative pronoun inserted", first, first, f"that {tree[first].text}")
 
 
@@ -126,8 +126,12 @@ def delete_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     ['The book he bought is red.']
     """
     for verb, first in _object_relatives(tree):
-        if tree[first].text in {"that", "which"} and tree[first + 1].dep in {"nsubj", "nsubjpass"}:
+        if tree[first].text in {"that", "which"} and _begins_with_subject(tree, verb, first + 1):
             yield rewrite_span(tree, "relative pronoun left out", first, first + 1, tree[first + 1].text)
+
+
+def _begins_with_subject(tree: ParseTree, verb: int, first: int) -> bool:
+    return any(tree.subtree(one)[0] == first for one in tree.children(verb, "nsubj", "nsubjpass"))
 
 
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
@@ -137,8 +141,8 @@ def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
         if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:
             continue
         first, [subject] = tree.subtree(verb)[0], subjects
-        if first == node.head + 1 and tree[node.head].pos == "NOUN" and tree[subject].tag == "PRP":
-            if not tree.children(subject) and subject < verb:
+        if first == node.head + 1 and tree[node.head].pos == "NOUN" and subject < verb and tree.contiguous(subject):
+            if tree[subject].pos in {"PRON", "PROPN", "NOUN"} and tree[subject].tag not in {"WP", "WDT", "WP$"}:
                 yield verb, first
 
 
@@ -154,7 +158,7 @@ def _may_be_full(tree: ParseTree, verb: int) -> bool:
         return False  # the whole text is a caption
     if not tree[noun].text.isalpha() or any(one < verb for one in tree.children(noun, "conj", "cc")):
         return False
-    return _governor_allows(tree, noun) and not _is_apart(tree, noun)
+    return (tree[verb].tag != "VBG" or _governor_allows(tree, noun)) and not _is_apart(tree, noun)
 
 
 def _is_apart(tree: ParseTree, noun: int) -> bool:
@@ -215,7 +219,7 @@ def _passive_words(tree: ParseTree, verb: int, plural: bool, when: str) -> str |
         return f"{BE_FORMS[when, plural]} being {word}"
     if not [one for one in tree.children(verb) if one > verb]:
         return None
-    if when == "past" or (word in STATE_PARTICIPLES and not tree.children(verb, "agent")):
+    if when == "past" or (word in STATE_PARTICIPLES):
         return f"{BE_FORMS[when, plural]} {word}"
     return f"was {word}" if word in EVENT_PARTICIPLES and not plural else None
 
