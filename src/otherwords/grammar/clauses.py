@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from ..words.inflection import forms_of
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
 from .phrases import PEOPLE, is_plural, is_someone
@@ -27,6 +28,8 @@ _EVENTS = """
     written published issued founded established introduced signed killed born built released created discovered
     invented launched destroyed elected appointed adopted proposed announced arrested carved composed painted
 """
+#: Those of them that are said of people and animals.
+LIVING_STATES = frozenset("seated dressed clad huddled gathered crouched hunched sprawled bundled buckled armed".split())
 #: Past participles that say what was done to something before, whatever the main clause says.
 EVENT_PARTICIPLES = frozenset(_EVENTS.split())
 _SIMPLE = """
@@ -44,13 +47,15 @@ _STATIVE = """
 NO_PROGRESSIVE = frozenset(_STATIVE.split())
 _MOVING = """
     sit stand hang fly run drive move float burn flow stick rest lean face travel sail swim fall grow roll drift spin
-    park point cross blow bounce jump shine glow melt play
+    park point cross blow bounce jump shine glow melt
 """
 #: What a thing may be doing: with other verbs the parser has probably found the wrong noun.
 MOVING_VERBS = frozenset(_MOVING.split())
+#: Transcripts of speech are longer, captions in lower case are shorter.
+_LONG = 14
 _PERSON = re.compile(
     r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|athlete|"
-    r"player|worker|artist|official|performer|expert|relative|musician|leader|specialist|professional|student)\b"
+    r"player|worker|artist|official|performer|expert|relative|musician|leader|specialist|professional|student|politician)\b"
 )
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
 _NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head", "figure", "model",
@@ -105,6 +110,12 @@ def has_odd_marks(tree: ParseTree) -> bool:
     return any(node.text in ODD_MARKS or node.pos in {"SYM", "SPACE", "X"} for node in tree.nodes)
 
 
+def is_spoken(tree: ParseTree) -> bool:
+    """Whether a text is a transcript without sentences: long, without a capital at its beginning and a final stop."""
+    last = tree.nodes[-1].text if tree.nodes else ""
+    return len(tree.nodes) > _LONG and tree.text[:1].islower() and last not in {".", "!", "?"}
+
+
 def number(tree: ParseTree, at: int) -> bool | None:
     """Whether a noun is plural, as `is_plural` says, of the noun alone without what is joined to it."""
     if tree.children(at, "conj", "cc"):
@@ -122,9 +133,20 @@ def _own_tense(tree: ParseTree, verb: int) -> str:
     if tree[verb].dep == "conj" and not helpers and not tree.children(verb, "nsubj"):
         return ""  # "they are cooked and then served": a participle like the first
     tags = {tree[one].tag for one in [verb, *helpers]}
-    if tags & {"MD", "TO"}:
+    if tags & {"MD", "TO"} or ("VBD" in tags and not helpers and _may_be_participle(tree, verb)):
         return "open"
     return "past" if "VBD" in tags else "present" if tags & {"VBZ", "VBP"} else ""
+
+
+def _may_be_participle(tree: ParseTree, verb: int) -> bool:
+    """Whether a past tense may be a participle in a text without a verb: "a catcher in blue, prepared to catch"."""
+    subjects = [one for one in tree.children(verb, "nsubj") if one < verb]
+    if not subjects:
+        return True
+    same = tree[verb].text.lower() in forms_of(tree[verb].lemma.lower(), "VBN")
+    last = all(node.pos == "PUNCT" for node in tree.nodes[verb + 1 :])
+    comma = any(tree[one].text == "," for one in range(subjects[0], verb))
+    return same and (last or comma)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .clauses import FINITE
+from .clauses import FINITE, is_spoken
 from .parsing import ParseTree
 from .rewriting import Rewriting, rewrite_span
 
@@ -23,6 +23,8 @@ _LEFT_OUT = """
 _WITHOUT = frozenset(_LEFT_OUT.split())
 _ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced", "worried", "positive", "surprised",
                "proud", "grateful", "amazed", "pleased"}  # fmt: skip
+_PERCEPTION = {"see", "hear", "feel", "notice", "observe"}
+_SHOWING = {"show", "find", "note", "estimate", "reveal", "report"}
 _QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
 _WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that", "as", "than"}
 
@@ -40,6 +42,8 @@ def insert_that(tree: ParseTree) -> Iterator[Rewriting]:
         above = tree[verb].head
         words = [tree[one].text.lower() for one in range(above)]
         if tree.children(verb, "mark") or not _may_be_opened(tree, above, words):
+            continue
+        if _may_be_object(tree, verb, start):
             continue
         if tree[start].text.lower() not in _WH and tree[above].lemma.lower() in _VERBS | _ADJECTIVES:
             yield rewrite_span(tree, "that inserted", start, start, f"that {tree[start].text}")
@@ -63,7 +67,7 @@ def delete_that(tree: ParseTree) -> Iterator[Rewriting]:
 
 def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Finite clauses that follow at once the verb or adjective that they belong to, each with its first node."""
-    if any(node.text in _QUOTES for node in tree.nodes):
+    if is_spoken(tree) or any(node.text in _QUOTES for node in tree.nodes):
         return
     for verb, node in enumerate(tree.nodes):
         if node.dep != "ccomp" or node.head >= verb or not tree.contiguous(verb):
@@ -88,8 +92,15 @@ def _begins_with_subject(tree: ParseTree, verb: int, start: int) -> bool:
     return bool(subjects) and subjects[0] < verb and tree.subtree(subjects[0])[0] == first
 
 
+def _may_be_object(tree: ParseTree, verb: int, start: int) -> bool:
+    """Whether a clause may be an object: "see people play", "shows the position and values"."""
+    seen = tree[tree[verb].head].lemma in _PERCEPTION and tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
+    return seen or (tree[tree[verb].head].lemma in _SHOWING and tree[start].tag not in {"PRP", "EX"})
+
+
 def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:
     """Whether a verb of saying is no filler ("you know"), no question, and in no clause that lacks a word."""
     subject = [tree[one].text.lower() for one in tree.children(above, "nsubj")]
     filler = tree[above].lemma in {"know", "see", "mean"} and subject == ["you"]
+    filler |= tree[above].lemma == "know" and subject == ["i"] and bool(tree.children(above, "neg"))
     return not filler and not set(before) & _WH and not any(node.text == "?" for node in tree.nodes)

@@ -36,7 +36,7 @@ def to_there(tree: ParseTree) -> Iterator[Rewriting]:
             continue
         be = tree.subtree(subjects[0])[-1] + 1
         predicate = be + 1
-        if tree[be].text in _BE and be <= root and _is_predicate(tree, root, be, predicate):
+        if be <= root and tree[be].text in _BE and _is_predicate(tree, root, be, predicate):
             if tree.contiguous(subjects[0]) and _is_new(tree, subjects[0], be):
                 first = tree.subtree(subjects[0])[0]
                 pieces = [("There", None), (tree[be].text, None), (tree.stretch(first, be - 1), first)]

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .clauses import FINITE, has_odd_marks, is_person, may_be_person, number
+from .clauses import FINITE, has_odd_marks, is_person, is_spoken, may_be_person, number
 from .parsing import ParseTree
 from .phrases import SCOPE
-from .rewriting import Rewriting, join_reordered, rewrite_span
+from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _MARKS = frozenset(
     "because although though while when whenever after before since unless until once if as whereas even".split()
@@ -27,6 +27,9 @@ _SEMI_MODALS = {"have", "need", "go", "use"}
 _ASKING = {"care", "know", "wonder", "ask", "see", "matter", "bug", "tell", "doubt", "decide", "mind", "check", "remember",
            "find", "determine", "say", "learn", "discover", "test", "question", "think", "like"}  # fmt: skip
 _UNKNOWN = {"unknown", "unclear", "uncertain", "unsure", "sure", "certain", "questionable", "clear"}
+#: Before a conjunction these say how long, how soon or where.
+_HOW_LONG = {"long", "right", "shortly", "soon", "immediately", "well", "ever", "anywhere", "near", "exactly", "day",
+             "moment", "directly", "straight", "little", "bit", "more", "less", "such", "much", "many", "far"}  # fmt: skip
 _LIKING = {"love", "hate", "appreciate", "enjoy", "resent", "prefer"}
 #: With these a clause at the end belongs to the whole sentence, whatever verb comes before it.
 _CONDITIONS = {"if", "because", "although", "though", "unless", "even"}
@@ -34,6 +37,19 @@ _PARADIGMS = {"he": "he", "him": "he", "his": "he", "himself": "he", "she": "she
               "herself": "she", "it": "it", "its": "it", "itself": "it", "they": "they", "them": "they",
               "their": "they", "theirs": "they", "themselves": "they"}  # fmt: skip
 _WEATHER = {"rain", "snow", "hail", "pour", "freeze", "thunder"}
+_DAYS = """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+    october november december
+"""
+_SPANS = """
+    second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
+    summer autumn fall winter season christmas easter thanksgiving
+"""
+_TIMES = frozenset((_DAYS + _SPANS).split())
+_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
+_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for", "until"}
+#: Before a time without a preposition.
+_WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
 _MAX_CLAUSE = 16
 _MIN_MAIN = 2
 
@@ -128,10 +144,11 @@ def _begins_main(tree: ParseTree, root: int, start: int) -> bool:
 
 def _splits(tree: ParseTree, found: Iterator[Split], loose: bool) -> Iterator[Split]:
     """Those of the sentences whose clauses can change places."""
-    if has_odd_marks(tree) or len(list(tree.roots())) != 1:
+    if has_odd_marks(tree) or is_spoken(tree) or len(list(tree.roots())) != 1:
         return
     for split in found:
-        if _has_mark(tree, split, loose) and _is_single(tree, split) and not _has_scope(tree, split):
+        unsure = may_be_mistagged(tree, min(split.main[0], split.part[0]))
+        if not unsure and _has_mark(tree, split, loose) and _is_single(tree, split) and not _has_scope(tree, split):
             yield split
 
 
@@ -145,8 +162,32 @@ def _has_mark(tree: ParseTree, split: Split, loose: bool) -> bool:
         return purpose and (split.part[0] == 0 or loose)
     helpers = {tree[one].dep for one in tree.children(split.verb)}
     finite = bool(helpers & {"nsubj", "nsubjpass", "expl"}) or (first == "while" and tree[split.verb].tag == "VBG")
+    if _is_bound(tree, split, first):
+        return False
     other = (first == "as" and second in _AFTER_AS) or (first in {"if", "when"} and _asks(tree, split.root))
     return first in _MARKS and finite and not other
+
+
+def _is_bound(tree: ParseTree, split: Split, mark: str) -> bool:
+    """Whether a clause belongs to the word before it: "long after", "in 1680, when", "this is because", "years since"."""
+    root, before = split.root, tree[max(split.part[0] - 1, 0)]
+    if split.main[1] == root and tree[root].lemma == "be":
+        return True
+    measured = split.part[0] > 0 and (before.text.lower() in _HOW_LONG or before.lemma.lower() in _TIMES)
+    it_is = tree[root].lemma == "be" and tree[split.main[0]].text.lower() in {"it", "that", "this"}
+    same = tree[root].lemma == tree[split.verb].lemma and mark == "as"
+    dangling = mark == "while" and not tree.children(split.verb, "nsubj", "nsubjpass", "expl")
+    return (
+        measured
+        or same
+        or (mark == "when" and before.text == ",")
+        or (mark in {"since", "before", "until", "when"} and it_is)
+        or (dangling and not any(_is_someone(tree, one) for one in tree.children(root, "nsubj")))
+    )
+
+
+def _is_someone(tree: ParseTree, subject: int) -> bool:
+    return is_person(tree, subject) or tree[subject].named or tree[subject].pos == "PRON"
 
 
 def _asks(tree: ParseTree, root: int) -> bool:
@@ -202,12 +243,24 @@ def _shares_noun(tree: ParseTree, split: Split) -> bool:
 
 def _worded(tree: ParseTree, split: Split, loose: bool) -> Iterator[tuple[str, str]]:
     """The texts of main clause and subordinate clause; the noun stays in the one that comes first, as subject."""
+    if not loose and _is_ambiguous(tree, split):
+        return
     plain = tree.stretch(*split.main), _lowered(tree.stretch(*split.part))
     refers = _references(tree, split)
     if not refers or loose:
         yield plain
     if refers and (exchanged := _exchanged(tree, split)):
         yield exchanged
+
+
+def _is_ambiguous(tree: ParseTree, split: Split) -> bool:
+    """Whether a pronoun of a clause that moves to the end would find more than one noun before it."""
+    if split.part[0] > 0:
+        return False
+    words = {_PARADIGMS[word] for one in range(split.part[1] + 1) if (word := tree[one].text.lower()) in _PARADIGMS}
+    return any(
+        len([one for one in range(split.main[0], split.main[1] + 1) if _may_mean(tree, one, word)]) > 1 for word in words
+    )
 
 
 def _lowered(clause: str) -> str:
@@ -274,20 +327,6 @@ def _replaced(tree: ParseTree, span: tuple[int, int], noun: int, pronoun: int) -
 
 # Times
 
-_DAYS = """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-    october november december
-"""
-_SPANS = """
-    second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
-    summer autumn fall winter season christmas easter thanksgiving holiday century war
-"""
-_TIMES = frozenset((_DAYS + _SPANS).split())
-_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
-_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for", "until"}
-#: Before a time without a preposition.
-_WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
-
 
 def time_to_end(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
     """Move a time from the beginning of a sentence with one verb to its end; `loose` as in `clause_to_end`.
@@ -353,8 +392,18 @@ def _is_one_verb(tree: ParseTree, split: Split) -> bool:
     verbs = [one for one in verbs if one not in subject]
     words = {tree[one].text.lower() for one in inside}
     times = [one for one in inside if tree[one].lemma.lower() in _TIMES | _TIME_ADVERBS]
-    joined = tree.children(split.root, "conj", "cc", "neg")
-    return verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
+    joined = tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
+    dated = any(word.isdigit() and len(word) == 4 for word in words)
+    return not dated and verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
+
+
+def _may_attach(tree: ParseTree, split: Split) -> bool:
+    """Whether a time at the end may belong to the noun before it: "a report on the conference in June"."""
+    before = split.main[1]
+    while tree[before].dep not in {"pobj", "dobj", "ROOT", "nsubj"} and tree[before].head != before:
+        before = tree[before].head
+    after_prep = tree[before].dep == "pobj" and tree[tree[before].head].dep != "agent" and not tree[before].named
+    return split.part[0] > 0 and after_prep
 
 
 def _is_time(tree: ParseTree, at: int) -> bool:
@@ -364,6 +413,10 @@ def _is_time(tree: ParseTree, at: int) -> bool:
         return False
     if tree[at].dep == "prep":
         nouns = tree.children(at, "pobj")
+        if words[0] == "for" and not {"past", "last"} & set(words):
+            return False  # "closed for Sunday"
+        if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns):
+            return False
         year = len(nouns) == 1 and words[0] != "at" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
         return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or tree[nouns[0]].lemma.lower() in _TIMES)
     if words in ([one] for one in _TIME_ADVERBS) or (words[-1] == "ago" and _TIMES & {tree[one].lemma for one in below}):

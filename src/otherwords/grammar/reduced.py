@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from ..words.inflection import inflected
 from .clauses import (
     EVENT_PARTICIPLES,
+    FINITE,
+    LIVING_STATES,
     MOVING_VERBS,
     NO_PROGRESSIVE,
     SIMPLE_VERBS,
@@ -12,14 +14,17 @@ from .clauses import (
     has_odd_marks,
     is_living,
     is_person,
+    is_spoken,
     may_be_person,
     number,
     tense,
 )
 from .parsing import ParseTree
-from .phrases import BE_FORMS, PLACE_AND_TIME
+from .phrases import BE_FORMS, PLACE_AND_TIME, is_several
 from .rewriting import Rewriting, rewrite_span
 
+#: Clothes, which do not sit or stand themselves.
+_WORN = frozenset("hat shirt dress coat jacket suit uniform costume jeans cap skirt vest sweater outfit helmet".split())
 _RELATIVE = {"who", "that", "which"}
 #: Verbs whose object and participle are two things: "kept a man waiting".
 _SMALL_CLAUSES = frozenset(
@@ -55,7 +60,8 @@ def to_full_relative(tree: ParseTree) -> Iterator[Rewriting]:
         noun = _described(tree, node.head, first)
         words = None if noun is None else _finite_words(tree, noun, verb)
         if noun is not None and words:
-            new = f"{'who' if is_person(tree, noun) else 'that'} {words}"
+            who = is_person(tree, noun) and not is_several(tree, noun)
+            new = f"{'who' if who else 'that'} {words}"
             yield rewrite_span(tree, "reduced to full relative", first, verb, new)
 
 
@@ -134,15 +140,20 @@ def _begins_with_subject(tree: ParseTree, verb: int, first: int) -> bool:
     return any(tree.subtree(one)[0] == first for one in tree.children(verb, "nsubj", "nsubjpass"))
 
 
+def _has_tense(tree: ParseTree, verb: int) -> bool:
+    return any(tree[one].tag in FINITE for one in [verb, *tree.children(verb, "aux", "auxpass")])
+
+
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Relative clauses with a personal pronoun as their subject, right after their noun; each with its first node."""
-    for verb, node in enumerate(tree.nodes):
+    for verb, node in enumerate([] if is_spoken(tree) else tree.nodes):
         subjects = tree.children(verb, "nsubj", "nsubjpass")
         if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:
             continue
         first, [subject] = tree.subtree(verb)[0], subjects
         if first == node.head + 1 and tree[node.head].pos == "NOUN" and subject < verb and tree.contiguous(subject):
-            if tree[subject].pos in {"PRON", "PROPN", "NOUN"} and tree[subject].tag not in {"WP", "WDT", "WP$"}:
+            question = any(tree[one].tag in {"WP", "WDT", "WP$", "WRB"} for one in tree.subtree(subject))
+            if not question and tree[node.head].lemma.lower() not in _AMOUNTS and _has_tense(tree, verb):
                 yield verb, first
 
 
@@ -156,6 +167,9 @@ def _may_be_full(tree: ParseTree, verb: int) -> bool:
         return False
     if tree[noun].head == noun or tree[noun].dep in {"conj", "appos", "npadvmod", "ROOT"}:
         return False  # the whole text is a caption
+    first = tree.subtree(noun)[0]
+    if first and tree[first - 1].dep in {"aux", "auxpass"} and tree[first - 1].head == tree[noun].head:
+        return False  # "nor are auditors required to"
     if not tree[noun].text.isalpha() or any(one < verb for one in tree.children(noun, "conj", "cc")):
         return False
     return (tree[verb].tag != "VBG" or _governor_allows(tree, noun)) and not _is_apart(tree, noun)
@@ -209,7 +223,8 @@ def _finite_words(tree: ParseTree, noun: int, verb: int) -> str | None:
         return _passive_words(tree, verb, plural, when)
     if lemma in SIMPLE_VERBS and not (lemma == "read" and is_living(tree, noun)):
         return inflected(lemma, "VBD" if when == "past" else "VBP" if plural else "VBZ")
-    goes_on = lemma not in NO_PROGRESSIVE and (is_living(tree, noun) or lemma in MOVING_VERBS)
+    moves = lemma in MOVING_VERBS and not tree.children(verb, "dobj", "attr") and tree[noun].lemma.lower() not in _WORN
+    goes_on = lemma not in NO_PROGRESSIVE and (is_living(tree, noun) or moves)
     return f"{BE_FORMS[when, plural]} {word}" if goes_on else None
 
 
@@ -217,9 +232,13 @@ def _passive_words(tree: ParseTree, verb: int, plural: bool, when: str) -> str |
     word = tree[verb].text.lower()
     if tree.children(verb, "auxpass"):
         return f"{BE_FORMS[when, plural]} being {word}"
-    if not [one for one in tree.children(verb) if one > verb]:
+    noun, right = tree[verb].head, [one for one in tree.children(verb) if one > verb]
+    dated = any(one.tag == "CD" or one.text == "ago" for one in (tree[at] for at in tree.subtree(verb)))
+    if not right or (is_living(tree, noun) and word not in STATE_PARTICIPLES and not tree.children(verb, "agent")):
+        return None  # "the price people paid"
+    if word in LIVING_STATES and not is_living(tree, noun):
         return None
-    if when == "past" or (word in STATE_PARTICIPLES):
+    if when == "past" or (word in STATE_PARTICIPLES and not dated):
         return f"{BE_FORMS[when, plural]} {word}"
     return f"was {word}" if word in EVENT_PARTICIPLES and not plural else None
 
