@@ -51,11 +51,21 @@ _MOVING = """
 """
 #: What a thing may be doing: with other verbs the parser has probably found the wrong noun.
 MOVING_VERBS = frozenset(_MOVING.split())
+_DAYS = """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+    october november december
+"""
+_SPANS = """
+    second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
+    summer autumn fall winter season christmas easter thanksgiving
+"""
+#: Nouns that name a time.
+TIMES = frozenset((_DAYS + _SPANS).split())
 #: Transcripts of speech are longer, captions in lower case are shorter.
 _LONG = 14
 _PERSON = re.compile(
     r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|athlete|"
-    r"player|worker|artist|official|performer|expert|relative|musician|leader|specialist|professional|student|politician)\b"
+    r"player|worker|artist|official|performer|expert|musician|leader|specialist|professional|student|politician)\b"
 )
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
 _NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head", "figure", "model",

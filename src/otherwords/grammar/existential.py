@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..words.lexicon import lexicon
 from .clauses import FINITE, STATE_PARTICIPLES, has_odd_marks, is_living, number
 from .parsing import Node, ParseTree
-from .phrases import BE_FORMS, is_adverbial
+from .phrases import BE_FORMS, PLACE_AND_TIME, is_adverbial
 from .rewriting import Rewriting, join_reordered, rewrite_span
 
 _BE = frozenset(BE_FORMS.values())
@@ -57,7 +57,7 @@ def without_there(tree: ParseTree) -> Iterator[Rewriting]:
         starts = [tree.subtree(one)[0] for one in [*found, *tree.children(be, "prep", "advmod", "advcl")] if one > noun]
         verbs = [one for one in starts if tree[one].tag != "IN"]
         for start in verbs or starts[: len(starts) == 1]:
-            negated = not verbs and tree[be + 1].text == "no"  # "no art is at the museum"
+            negated = not verbs and tree[be + 1].text in {"no", "nothing", "nobody"}  # "no art is at the museum"
             if _is_predicate(tree, be, be, start) and _is_new(tree, noun, start) and not negated:
                 yield _as_subject(tree, be, start)
                 break
@@ -207,7 +207,9 @@ def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
     start = None if verb is None else _start(tree, verb)
     be = _be_for(tree, noun)
     odd = tree[noun].lemma.lower() in _NO_THINGS or any(is_living(tree, one) for one in tree.children(noun, "compound"))
-    if be and not odd and tree[noun].pos == "NOUN" and (start is not None or tree.children(noun, "prep")):
+    joined = [one for one in tree.children(noun, "conj") if start is not None and one > start]
+    somewhere = any(tree[one].text in PLACE_AND_TIME | {"with"} for one in tree.children(noun, "prep"))
+    if be and not odd and not joined and tree[noun].pos == "NOUN" and (start is not None or somewhere):
         yield noun, start, be
 
 

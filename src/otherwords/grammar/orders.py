@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .clauses import FINITE, has_odd_marks, is_person, is_spoken, may_be_person, number
+from .clauses import FINITE, TIMES, has_odd_marks, is_person, is_spoken, may_be_person, number
 from .parsing import ParseTree
-from .phrases import SCOPE
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _MARKS = frozenset(
@@ -37,19 +36,6 @@ _PARADIGMS = {"he": "he", "him": "he", "his": "he", "himself": "he", "she": "she
               "herself": "she", "it": "it", "its": "it", "itself": "it", "they": "they", "them": "they",
               "their": "they", "theirs": "they", "themselves": "they"}  # fmt: skip
 _WEATHER = {"rain", "snow", "hail", "pour", "freeze", "thunder"}
-_DAYS = """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-    october november december
-"""
-_SPANS = """
-    second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
-    summer autumn fall winter season christmas easter thanksgiving
-"""
-_TIMES = frozenset((_DAYS + _SPANS).split())
-_TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
-_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for", "until"}
-#: Before a time without a preposition.
-_WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
 _MAX_CLAUSE = 16
 _MIN_MAIN = 2
 
@@ -112,30 +98,30 @@ def _initial_clauses(tree: ParseTree) -> Iterator[Split]:
             continue
         last = below[-1] - (tree[below[-1]].text == ",")
         start = last + 1 + (tree[last + 1].text == ",")
-        end = _last_word(tree)
-        if start <= root <= end and _begins_main(tree, root, start):
+        end = last_word(tree)
+        if start <= root <= end and begins_main(tree, root, start):
             yield Split((start, end), (0, last), verb, root)
 
 
 def _final_clauses(tree: ParseTree, loose: bool) -> Iterator[Split]:
     """Sentences that end with a subordinate clause."""
     deps = {"advcl", "xcomp"} if loose else {"advcl"}
-    end = _last_word(tree)
+    end = last_word(tree)
     for verb, node in enumerate(tree.nodes):
         below, root = tree.subtree(verb), node.head
         if node.dep not in deps or below[-1] != end or tree[root].head != root or not tree.contiguous(verb):
             continue
         last = below[0] - 1 - (tree[below[0] - 1].text == ",")
-        if root <= last and _begins_main(tree, root, 0):
+        if root <= last and begins_main(tree, root, 0):
             yield Split((0, last), (below[0], end), verb, root)
 
 
-def _last_word(tree: ParseTree) -> int:
+def last_word(tree: ParseTree) -> int:
     last = len(tree.nodes) - 1
     return last - 1 if last and tree[last].text in {".", "!"} else last
 
 
-def _begins_main(tree: ParseTree, root: int, start: int) -> bool:
+def begins_main(tree: ParseTree, root: int, start: int) -> bool:
     """Whether a main clause begins with its subject, or is an imperative."""
     subjects = [one for one in tree.children(root, "nsubj", "nsubjpass", "expl") if one < root]
     first = tree.subtree(subjects[0])[0] if subjects else None
@@ -173,7 +159,7 @@ def _is_bound(tree: ParseTree, split: Split, mark: str) -> bool:
     root, before = split.root, tree[max(split.part[0] - 1, 0)]
     if split.main[1] == root and tree[root].lemma == "be":
         return True
-    measured = split.part[0] > 0 and (before.text.lower() in _HOW_LONG or before.lemma.lower() in _TIMES)
+    measured = split.part[0] > 0 and (before.text.lower() in _HOW_LONG or before.lemma.lower() in TIMES)
     it_is = tree[root].lemma == "be" and tree[split.main[0]].text.lower() in {"it", "that", "this"}
     same = tree[root].lemma == tree[split.verb].lemma and mark == "as"
     dangling = mark == "while" and not tree.children(split.verb, "nsubj", "nsubjpass", "expl")
@@ -207,14 +193,14 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
         return False
     others = {tree[one].dep for one in inside if one > split.root and tree[one].pos in {"VERB", "AUX"}}
     own = {tree[one].dep for one in part if tree[one].pos in {"VERB", "AUX"}}
-    joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or not _is_finite(tree, split.root)
+    joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or not is_finite(tree, split.root)
     first = tree[split.part[0]].text.lower()
     modal = tree[split.root].lemma in _SEMI_MODALS or (split.part[0] == 0 and first in _CONDITIONS)
     others -= {"aux", "auxpass"}
     return not joined and others <= ({"xcomp"} if modal else set()) and not own & {"ccomp", "conj", "parataxis"}
 
 
-def _is_finite(tree: ParseTree, verb: int) -> bool:
+def is_finite(tree: ParseTree, verb: int) -> bool:
     imperative = tree[verb].tag == "VB" and not tree.children(verb, "nsubj")
     return imperative or any(tree[one].tag in FINITE for one in [verb, *tree.children(verb, "aux", "auxpass")])
 
@@ -323,102 +309,3 @@ def _replaced(tree: ParseTree, span: tuple[int, int], noun: int, pronoun: int) -
         text = text[:1].lower() + text[1:]
     before, after = tree.text[tree[span[0]].start : tree[below[0]].start], tree.text[tree[below[-1]].end : tree[span[1]].end]
     return f"{before}{text}{after}"
-
-
-# Times
-
-
-def time_to_end(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
-    """Move a time from the beginning of a sentence with one verb to its end; `loose` as in `clause_to_end`.
-
-    >>> from .parsing import parser
-    >>> text = "On Monday, the company sold its shares."
-    >>> [nodes] = parser()([text])
-    >>> [one.apply(text) for one in time_to_end(ParseTree(text, nodes))]
-    ['The company sold its shares on Monday.']
-    """
-    for split in _times(tree):
-        if split.part[0] == 0:
-            for mark in (" ", ", ") if loose else (" ",):
-                pieces = [(tree.stretch(*split.main), split.main[0]), (tree.stretch(*split.part), 0)]
-                yield rewrite_span(tree, "time to end", 0, split.main[1], join_reordered(tree, pieces, mark))
-
-
-def time_to_front(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
-    """Move a time from the end of a sentence with one verb to its beginning; `loose` as in `clause_to_end`.
-
-    >>> from .parsing import parser
-    >>> text = "The company sold its shares on Monday."
-    >>> [nodes] = parser()([text])
-    >>> [one.apply(text) for one in time_to_front(ParseTree(text, nodes))]
-    ['On Monday, the company sold its shares.']
-    """
-    for split in _times(tree):
-        if split.part[0] > 0:
-            for mark in (", ", " ") if loose else (", ",):
-                pieces = [(tree.stretch(*split.part), split.part[0]), (tree.stretch(*split.main), 0)]
-                yield rewrite_span(tree, "time to front", 0, split.part[1], join_reordered(tree, pieces, mark))
-
-
-any_time_to_end = partial(time_to_end, loose=True)
-any_time_to_front = partial(time_to_front, loose=True)
-
-
-def _times(tree: ParseTree) -> Iterator[Split]:
-    """Sentences of one clause that begin or end with a time."""
-    roots = list(tree.roots())
-    if len(roots) != 1 or has_odd_marks(tree) or not _is_finite(tree, roots[0]) or tree[roots[0]].lemma == "be":
-        return
-    [root], end = roots, _last_word(tree)
-    for at in tree.children(root, "prep", "npadvmod", "advmod"):
-        below = tree.subtree(at)
-        if not _is_time(tree, at) or not tree.contiguous(at):
-            continue
-        if below[0] == 0:
-            start = below[-1] + 1 + (tree[below[-1] + 1].text == ",")
-            split = Split((start, end), (0, below[-1]), at, root)
-        else:
-            split = Split((0, below[0] - 1), (below[0], end), at, root)
-        whole = below[0] == 0 or (below[-1] == end and at > root)
-        if whole and _begins_main(tree, root, split.main[0]) and _is_one_verb(tree, split):
-            yield split
-
-
-def _is_one_verb(tree: ParseTree, split: Split) -> bool:
-    """Whether the main clause has one verb, no comma, and no word that the time's place may matter to."""
-    inside = range(split.main[0], split.main[1] + 1)
-    subject = {below for one in tree.children(split.root, "nsubj", "nsubjpass") for below in tree.subtree(one)}
-    verbs = [one for one in inside if tree[one].pos in {"VERB", "AUX"} and tree[one].dep not in {"aux", "auxpass"}]
-    verbs = [one for one in verbs if one not in subject]
-    words = {tree[one].text.lower() for one in inside}
-    times = [one for one in inside if tree[one].lemma.lower() in _TIMES | _TIME_ADVERBS]
-    joined = tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
-    dated = any(word.isdigit() and len(word) == 4 for word in words)
-    return not dated and verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
-
-
-def _may_attach(tree: ParseTree, split: Split) -> bool:
-    """Whether a time at the end may belong to the noun before it: "a report on the conference in June"."""
-    before = split.main[1]
-    while tree[before].dep not in {"pobj", "dobj", "ROOT", "nsubj"} and tree[before].head != before:
-        before = tree[before].head
-    after_prep = tree[before].dep == "pobj" and tree[tree[before].head].dep != "agent" and not tree[before].named
-    return split.part[0] > 0 and after_prep
-
-
-def _is_time(tree: ParseTree, at: int) -> bool:
-    """Whether a phrase is a time: a preposition with a day, month, year or part of the day, or "last week"."""
-    words, below = tree.words(at), tree.subtree(at)
-    if any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos in {"VERB", "PUNCT"} for one in below) or SCOPE & set(words):
-        return False
-    if tree[at].dep == "prep":
-        nouns = tree.children(at, "pobj")
-        if words[0] == "for" and not {"past", "last"} & set(words):
-            return False  # "closed for Sunday"
-        if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns):
-            return False
-        year = len(nouns) == 1 and words[0] != "at" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
-        return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or tree[nouns[0]].lemma.lower() in _TIMES)
-    if words in ([one] for one in _TIME_ADVERBS) or (words[-1] == "ago" and _TIMES & {tree[one].lemma for one in below}):
-        return True
-    return tree[at].dep == "npadvmod" and tree[at].lemma.lower() in _TIMES and words[0] in _WHICH_TIME

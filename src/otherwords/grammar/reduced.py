@@ -97,7 +97,7 @@ def exchange_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     >>> [one.apply(text) for one in exchange_relativizer(ParseTree(text, nodes))]
     ['He met a man that sings.']
     """
-    if has_odd_marks(tree):
+    if has_odd_marks(tree) or is_spoken(tree):
         return
     for verb, node in enumerate(tree.nodes):
         if node.dep != "relcl" or not tree.contiguous(verb):
@@ -152,6 +152,8 @@ def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
             continue
         first, [subject] = tree.subtree(verb)[0], subjects
         if first == node.head + 1 and tree[node.head].pos == "NOUN" and subject < verb and tree.contiguous(subject):
+            if tree[node.head].dep == "pobj" and tree[node.head].head == 0:
+                continue  # "As a young man he was"
             question = any(tree[one].tag in {"WP", "WDT", "WP$", "WRB"} for one in tree.subtree(subject))
             if not question and tree[node.head].lemma.lower() not in _AMOUNTS and _has_tense(tree, verb):
                 yield verb, first
