@@ -1,6 +1,7 @@
 """Clauses after verbs of saying and thinking, with and without "that": "he said (that) he was ill"."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from .clauses import FINITE, is_spoken
 from .parsing import ParseTree
@@ -29,8 +30,10 @@ _QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
 _WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that", "as", "than"}
 
 
-def insert_that(tree: ParseTree) -> Iterator[Rewriting]:
+def insert_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
     """Put "that" before a clause that follows its verb at once.
+
+    `loose` leaves out what only a text of somebody else needs, to see whether `delete_that` can be reversed.
 
     >>> from .parsing import parser
     >>> text = "He said he was ill."
@@ -41,16 +44,15 @@ def insert_that(tree: ParseTree) -> Iterator[Rewriting]:
     for verb, start in _complements(tree):
         above = tree[verb].head
         words = [tree[one].text.lower() for one in range(above)]
-        if tree.children(verb, "mark") or not _may_be_opened(tree, above, words):
-            continue
-        if _may_be_object(tree, verb, start):
+        sure = loose or (_may_be_opened(tree, above, words) and not _may_be_object(tree, verb, start))
+        if not sure or tree.children(verb, "mark"):
             continue
         if tree[start].text.lower() not in _WH and tree[above].lemma.lower() in _VERBS | _ADJECTIVES:
             yield rewrite_span(tree, "that inserted", start, start, f"that {tree[start].text}")
 
 
-def delete_that(tree: ParseTree) -> Iterator[Rewriting]:
-    """Leave out the "that" of a clause that follows its verb at once.
+def delete_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
+    """Leave out the "that" of a clause that follows its verb at once; `loose` also after verbs that rarely lack it.
 
     >>> from .parsing import parser
     >>> text = "He said that he was ill."
@@ -61,8 +63,13 @@ def delete_that(tree: ParseTree) -> Iterator[Rewriting]:
     for verb, start in _complements(tree):
         above = tree[verb].head
         marks = [one for one in tree.children(verb, "mark") if tree[one].text == "that"]
-        if marks == [start] and tree[above].lemma.lower() in _WITHOUT | _ADJECTIVES:
+        verbs = _VERBS if loose else _WITHOUT
+        if marks == [start] and tree[above].lemma.lower() in verbs | _ADJECTIVES:
             yield rewrite_span(tree, "that left out", start, start + 1, tree[start + 1].text)
+
+
+any_insert_that = partial(insert_that, loose=True)
+any_delete_that = partial(delete_that, loose=True)
 
 
 def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:

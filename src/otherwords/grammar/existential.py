@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..words.lexicon import lexicon
-from .clauses import FINITE, STATE_PARTICIPLES, has_odd_marks, is_living, number
-from .parsing import Node, ParseTree
-from .phrases import BE_FORMS, PLACE_AND_TIME, is_adverbial
+from .clauses import FINITE, MOVING_VERBS, STATE_PARTICIPLES, has_odd_marks, is_living, number
+from .parsing import ParseTree
+from .phrases import BE_FORMS, PEOPLE, PLACE_AND_TIME, is_adverbial
 from .rewriting import Rewriting, join_reordered, rewrite_span
 
 _BE = frozenset(BE_FORMS.values())
@@ -18,6 +17,17 @@ _NOT_NEW = {"one", "another", "other", "others", "same", "only", "just", "every"
             "whose", "certain", "or"}  # fmt: skip
 #: What a caption names without saying that it is there: "a cold day in the city".
 _NO_THINGS = frozenset("day night morning afternoon evening time view shot summer winter spring fall season year look".split())
+#: Nouns that one participle may be said of together with the noun after "of".
+_GROUPS = frozenset("group crowd flock herd team pack line row bunch gang band class".split())
+#: How a clause inside a caption begins.
+_CLAUSE_WORDS = {"as", "while", "when", "after", "before", "because", "who", "that", "which", "where"}
+_ACTIONS = """
+    walk run jump play sit stand ride clean look laugh climb leap ski surf paint dance sing talk eat drink swim kick throw
+    hold wear watch wait pose smile work hit catch pull push cross drive fly fish cook sleep hike skate perform compete
+    race roll slide dive fall rest relax wave cheer read write draw practice bike march stroll attempt sail
+"""
+#: What captions say that somebody does: as a plural noun it is probably a verb.
+_VERBS = frozenset(_ACTIONS.split())
 _PLACES = {"outside", "inside", "outdoors", "indoors", "nearby", "downstairs", "upstairs"}
 
 
@@ -189,8 +199,14 @@ def _is_new(tree: ParseTree, noun: int, end: int) -> bool:
     if tree[noun].text.lower() in _SOMEONE:
         return True
     first = tree[inside[0]].text.lower()
-    bare = tree[noun].tag == "NNS" and is_living(tree, noun) and not tree.children(noun, "det")
+    bare = tree[noun].tag == "NNS" and not tree.children(noun, "det") and (is_living(tree, noun) or _is_seen(tree, end))
     return tree[noun].pos == "NOUN" and tree[noun].tag != "VBG" and (first in _INDEFINITE or bare)
+
+
+def _is_seen(tree: ParseTree, end: int) -> bool:
+    """Whether what is said of things without an article is said of certain ones: "cars are parked", "are being sold"."""
+    verb = min(end + (tree[end].text in _BE), len(tree.nodes) - 1)
+    return tree[verb].text == "being" or (tree[verb].tag == "VBG" and tree[verb].lemma in MOVING_VERBS)
 
 
 def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
@@ -199,18 +215,33 @@ def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
     if len(roots) != 1 or has_odd_marks(tree) or tree.subtree(roots[0])[0] != 0 or _has_verb(tree):
         return
     [root] = roots
-    if tree[root].tag == "VBG" and (subjects := tree.children(root, "nsubj")):
-        noun, verb = subjects[0], root
-    else:
-        found = [one for one in tree.children(root, "acl") if one > root and _is_participle(tree[one])]
-        noun, verb = root, found[0] if found else None
+    subjects = tree.children(root, "nsubj", "nsubjpass")
+    noun, verb = (subjects[0], root) if subjects and _is_participle(tree, root) else (root, _participle(tree, root))
     start = None if verb is None else _start(tree, verb)
-    be = _be_for(tree, noun)
-    odd = tree[noun].lemma.lower() in _NO_THINGS or any(is_living(tree, one) for one in tree.children(noun, "compound"))
     joined = [one for one in tree.children(noun, "conj") if start is not None and one > start]
     somewhere = any(tree[one].text in PLACE_AND_TIME | {"with"} for one in tree.children(noun, "prep"))
-    if be and not odd and not joined and tree[noun].pos == "NOUN" and (start is not None or somewhere):
+    be = None if joined or not _is_thing(tree, noun) else _be_for(tree, noun)
+    if be and (start is not None or somewhere):
         yield noun, start, be
+
+
+def _participle(tree: ParseTree, noun: int) -> int | None:
+    """The participle that says what the noun of a caption does, also where the parser gives it to a noun between."""
+    below = tree.subtree(noun)
+    found = [one for one in below if one > noun and tree[one].dep == "acl" and _is_participle(tree, one)]
+    own = [one for one in found if tree[one].head == noun]
+    group = tree[noun].lemma.lower() in _GROUPS
+    inner = [one for one in found if group or (is_living(tree, noun) and not is_living(tree, tree[one].head))]
+    preps = {prep for prep in tree.children(noun, "prep") if tree[prep].text in PLACE_AND_TIME or group}
+    return min(own or [one for one in inner if tree[tree[one].head].head in preps], default=None)
+
+
+def _is_thing(tree: ParseTree, noun: int) -> bool:
+    """Whether a noun names something that is there, and is probably no verb with its subject before it."""
+    if tree[noun].pos != "NOUN" and tree[noun].text.lower() not in PEOPLE:
+        return False
+    compounds = tree.children(noun, "compound")
+    return tree[noun].lemma.lower() not in _NO_THINGS and not any(is_living(tree, one) for one in compounds)
 
 
 def _start(tree: ParseTree, verb: int) -> int:
@@ -225,24 +256,38 @@ def _first_modifier(tree: ParseTree, noun: int) -> int:
 
 
 def _has_verb(tree: ParseTree) -> bool:
-    """Whether a text has a finite verb, or a word that may be one: a plural before a noun, a verb's base form."""
+    """Whether a text has a finite verb outside clauses, or a word that may be one: a plural before a noun."""
+    inside = {
+        below
+        for at, node in enumerate(tree.nodes)
+        if node.dep in {"advcl", "relcl"} and tree[tree.subtree(at)[0]].text.lower() in _CLAUSE_WORDS
+        for below in tree.subtree(at)
+    }
     return any(
-        node.tag in FINITE or (node.dep == "compound" and node.tag == "NNS") for node in tree.nodes
+        (node.tag in FINITE and at not in inside) or _may_be_verb(tree, at) for at, node in enumerate(tree.nodes)
     )
 
 
-def _is_participle(node: Node) -> bool:
-    return node.tag == "VBG" or (node.tag == "VBN" and node.text in STATE_PARTICIPLES)
+def _may_be_verb(tree: ParseTree, at: int) -> bool:
+    """Whether a word may be the verb of a sentence that is taken for a caption: "a woman in blue walks past"."""
+    node = tree[at]
+    bare = node.tag == "VB" and not tree.children(at, "aux")
+    noun = node.tag == "NNS" and (node.dep == "compound" or node.lemma.lower() in _VERBS)
+    return bare or (noun and at > 0 and not tree.children(at, "det", "nummod", "poss"))
 
 
-def _may_be_verb(tree: ParseTree, noun: int) -> bool:
-    """Whether a noun after another may be the verb of a sentence: "A boy runs on a beach"."""
-    return bool(tree.children(noun, "compound")) and lexicon().knows(tree[noun].text, "v")
+def _is_participle(tree: ParseTree, at: int) -> bool:
+    node, being = tree[at], [tree[one].text for one in tree.children(at, "aux", "auxpass")] == ["being"]
+    return (node.tag == "VBG" and not tree.children(at, "aux")) or (
+        node.tag == "VBN" and (being or node.text in STATE_PARTICIPLES)
+    )
 
 
 def _be_for(tree: ParseTree, noun: int) -> str | None:
     joined = [tree[one].text.lower() for one in tree.children(noun, "cc")]
     if joined == ["and"]:
         return "are"
+    if tree[noun].lemma.lower() == "couple" and "of" not in tree.words(noun):
+        return "is"
     plural = number(tree, noun)
     return None if plural is None else BE_FORMS["present", plural]
