@@ -18,8 +18,8 @@ _STATES = """
     crowded packed strapped tucked marked situated bundled shaped connected linked related associated based
     posed adorned layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
     draped illuminated fenced dedicated devoted interested engaged involved enrolled employed required needed
-    used owned designed intended armed chained positioned assembled loaded coated dotted inscribed fitted
-    provided offered caused affected covered protected controlled operated directed managed run supported expected
+    owned designed intended armed chained positioned assembled loaded coated dotted inscribed fitted
+    provided offered caused affected covered protected controlled operated directed managed supported expected
     included contained described listed shown
 """
 #: Past participles that say what something is like while the main clause holds.
@@ -29,19 +29,23 @@ _EVENTS = """
     invented launched destroyed elected appointed adopted proposed announced arrested carved composed painted
 """
 #: Those of them that are said of people and animals.
-LIVING_STATES = frozenset("seated dressed clad huddled gathered crouched hunched sprawled bundled buckled armed".split())
+LIVING_STATES = {"seated", "dressed", "clad", "huddled", "gathered", "crouched", "hunched", "sprawled",
+                 "bundled", "buckled", "armed"}  # fmt: skip
 #: Past participles that say what was done to something before, whatever the main clause says.
 EVENT_PARTICIPLES = frozenset(_EVENTS.split())
 _SIMPLE = """
     contain belong consist live say depict represent lead resemble require exist govern read feature comprise
     correspond remain exceed
 """
+#: Those of them that are usual as "-ing" after a noun.
+SIMPLE_PARTICIPLES = {"contain", "belong", "live", "lead", "depict", "represent", "feature", "consist",
+                      "require"}  # fmt: skip
 #: Verbs that take the simple form where others take the progressive: "a box that contains".
 SIMPLE_VERBS = frozenset(_SIMPLE.split())
 _STATIVE = """
     be have like love hate seem appear mean prefer remember understand believe doubt wish hope include involve concern
-    regard follow accord know need want own relate pertain exclude see hear depend base start begin bar date give pend range owe go come
-    become
+    regard follow accord know need want own relate pertain exclude see hear depend base start begin bar date give pend
+    range owe go come become
 """
 #: Verbs whose "-ing" is a preposition, or has no progressive, or more than one meaning.
 NO_PROGRESSIVE = frozenset(_STATIVE.split())
@@ -64,12 +68,14 @@ TIMES = frozenset((_DAYS + _SPANS).split())
 #: Transcripts of speech are longer, captions in lower case are shorter.
 _LONG = 14
 _PERSON = re.compile(
-    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?(?:person|someone|man|woman|child|boy|girl|athlete|"
-    r"player|worker|artist|official|performer|expert|musician|leader|specialist|professional|student|politician)\b"
+    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?"
+    r"(?:person|someone|man|woman|child|boy|girl|athlete|player|worker|artist|official|performer|expert|musician|leader|"
+    r"specialist|professional|student|politician)\b"
 )
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
-_NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head", "figure", "model",
-              "host", "press", "media", "public"}  # fmt: skip
+_NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head",
+              "figure", "model", "host", "press", "media", "public", "people", "crew", "crowd", "band",
+              "staff", "family", "audience", "police"}  # fmt: skip
 _SOMEONE = {"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "nobody", "those"}
 
 
@@ -163,8 +169,10 @@ def _may_be_participle(tree: ParseTree, verb: int) -> bool:
 def _is_defined_as_person(lemma: str) -> bool:
     senses = lexicon().synsets(lemma, "n")
     gloss = re.sub(r"^\([^)]*\) *", "", senses[0].gloss) if senses else ""
-    words = re.match(r"(?:an?|the|one|any)? ?([\w' -]+?)(?: (?:who|that|of|in|for|with|whose|on|to|by)\b|[;,(]|$)", gloss)
-    return bool(_PERSON.match(gloss)) or bool(words and words[1].split(" ")[-1] in PEOPLE - _NO_PERSON - {"crew"})
+    words = re.match(
+        r"(?:an?|the|one|any)? ?([\w' -]+?)(?: (?:who|that|of|in|for|with|whose|on|to|by)\b|[;,(]|$)", gloss
+    )
+    return bool(_PERSON.match(gloss)) or bool(words and words[1].split(" ")[-1] in PEOPLE - _NO_PERSON)
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from functools import partial
 
 from .clauses import has_odd_marks, is_person
 from .parsing import ParseTree
-from .phrases import BE_FORMS, has_pronoun, has_scope, is_definite, is_plural, trailing_modifiers
+from .phrases import BE_FORMS, has_pronoun, has_scope, has_third_person, is_definite, is_plural, trailing_modifiers
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _PAIRS = """
@@ -89,7 +89,11 @@ def _is_one_person(tree: ParseTree, noun: int, other: int, start: int) -> bool:
     below = {tree[one].dep for one in [*tree.subtree(noun), *tree.subtree(other)]}
     plain = not below & {"conj", "cc", "relcl", "acl", "nummod"} and not tree.children(name, "det")
     spans = tree.subtree(name) if name == other else range(start - 1)
-    return articles in (["the"], ["a"], ["an"]) and plain and not any(has_pronoun(tree, one) for one in spans)
+    return (
+        (articles in (["the"], ["a"], ["an"]) or _is_ours(tree, role))
+        and plain
+        and not any(has_pronoun(tree, one) for one in spans)
+    )
 
 
 # Comparison
@@ -108,9 +112,14 @@ def _compared_with(tree: ParseTree, adjective: int, rest: list[int]) -> int | No
 def _are_comparable(tree: ParseTree, one: int, other: int) -> bool:
     """Whether both phrases are definite and plain, and neither refers to the other."""
     return all(
-        is_definite(tree, at) and not has_pronoun(tree, at) and not has_scope(tree, at) and not trailing_modifiers(tree, at)
+        (is_definite(tree, at) or _is_ours(tree, at)) and not has_scope(tree, at) and not trailing_modifiers(tree, at)
         for at in (one, other)
-    )
+    ) and not any(has_third_person(tree, at) for at in (one, other))
+
+
+def _is_ours(tree: ParseTree, noun: int) -> bool:
+    """Whether a noun has "my", "your" or "our" before it."""
+    return any(tree[one].text.lower() in {"my", "your", "our"} for one in tree.children(noun, "poss"))
 
 
 def _swapped(tree: ParseTree, verb: int, one: int, adjective: int, other: int, loose: bool) -> Iterator[Rewriting]:

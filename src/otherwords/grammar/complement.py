@@ -22,12 +22,13 @@ _LEFT_OUT = """
 """
 #: Those of them that are usual without "that".
 _WITHOUT = frozenset(_LEFT_OUT.split())
-_ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced", "worried", "positive", "surprised",
-               "proud", "grateful", "amazed", "pleased"}  # fmt: skip
+_ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident", "aware", "convinced",
+               "worried", "positive", "surprised", "proud", "grateful", "amazed", "pleased"}  # fmt: skip
 _PERCEPTION = {"see", "hear", "feel", "notice", "observe"}
 _SHOWING = {"show", "find", "note", "estimate", "reveal", "report"}
 _QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
-_WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that", "as", "than"}
+_WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that",
+       "as", "than"}  # fmt: skip
 
 
 def insert_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
@@ -83,9 +84,9 @@ def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:
         told = tree.children(above, "dobj", "dative")
         near = start == above + 1 or (len(told) == 1 and told[0] == above + 1 == start - 1)
         active = not tree.children(above, "auxpass", "nsubjpass")  # not "it is thought that"
-        if near and active and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):
-            if not any(tree.children(one, "nsubj", "nsubjpass") for one in tree.children(verb, "conj")):
-                yield verb, start
+        joined = any(tree.children(one, "nsubj", "nsubjpass") for one in tree.children(verb, "conj"))
+        if near and active and not joined and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):
+            yield verb, start
 
 
 def _is_finite(tree: ParseTree, verb: int) -> bool:
@@ -101,8 +102,8 @@ def _begins_with_subject(tree: ParseTree, verb: int, start: int) -> bool:
 
 def _may_be_object(tree: ParseTree, verb: int, start: int) -> bool:
     """Whether a clause may be an object: "see people play", "shows the position and values"."""
-    seen = tree[tree[verb].head].lemma in _PERCEPTION and tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
-    return seen or (tree[tree[verb].head].lemma in _SHOWING and tree[start].tag not in {"PRP", "EX"})
+    above, bare = tree[tree[verb].head].lemma, tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
+    return (above in _PERCEPTION and bare) or (above in _SHOWING and tree[start].tag not in {"PRP", "EX"})
 
 
 def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:

@@ -9,22 +9,25 @@ from .rewriting import Rewriting, join_reordered, rewrite_span
 
 _BE = frozenset(BE_FORMS.values())
 _NUMBERS = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-_INDEFINITE = {"a", "an", "some", "several", "many", "no", "few", "various", "numerous", "multiple", *_NUMBERS}
+_INDEFINITE = {"a", "an", "some", "several", "many", "no", "few", "various", "numerous", "multiple",
+               *_NUMBERS}  # fmt: skip
 _SOMEONE = {"someone", "somebody", "something", "nobody", "nothing"}
 #: Words in a subject that compare it with others, or say that there are no more.
-_NOT_NEW = {"one", "another", "other", "others", "same", "only", "just", "every", "each", "all", "both", "most", "either",
-            "neither", "any", "first", "second", "last", "next", "such", "this", "these", "those", "not", "which", "what",
-            "whose", "certain", "or"}  # fmt: skip
+_NOT_NEW = {"one", "another", "other", "others", "same", "only", "just", "every", "each", "all", "both",
+            "most", "either", "neither", "any", "first", "second", "last", "next", "such", "this", "these",
+            "those", "not", "which", "what", "whose", "certain", "or"}  # fmt: skip
 #: What a caption names without saying that it is there: "a cold day in the city".
-_NO_THINGS = frozenset("day night morning afternoon evening time view shot summer winter spring fall season year look".split())
+_NO_THINGS = {"day", "night", "morning", "afternoon", "evening", "time", "view", "shot", "summer", "winter",
+              "spring", "fall", "season", "year", "look"}  # fmt: skip
 #: Nouns that one participle may be said of together with the noun after "of".
-_GROUPS = frozenset("group crowd flock herd team pack line row bunch gang band class".split())
+_GROUPS = {"group", "crowd", "flock", "herd", "team", "pack", "line", "row", "bunch", "gang", "band",
+           "class"}  # fmt: skip
 #: How a clause inside a caption begins.
 _CLAUSE_WORDS = {"as", "while", "when", "after", "before", "because", "who", "that", "which", "where"}
 _ACTIONS = """
-    walk run jump play sit stand ride clean look laugh climb leap ski surf paint dance sing talk eat drink swim kick throw
-    hold wear watch wait pose smile work hit catch pull push cross drive fly fish cook sleep hike skate perform compete
-    race roll slide dive fall rest relax wave cheer read write draw practice bike march stroll attempt sail
+    walk run jump play sit stand ride clean look laugh climb leap ski surf paint dance sing talk eat drink swim kick
+    throw hold wear watch wait pose smile work hit catch pull push cross drive fly fish cook sleep hike skate perform
+    compete race roll slide dive fall rest relax wave cheer read write draw practice bike march stroll attempt sail
 """
 #: What captions say that somebody does: as a plural noun it is probably a verb.
 _VERBS = frozenset(_ACTIONS.split())
@@ -44,13 +47,11 @@ def to_there(tree: ParseTree) -> Iterator[Rewriting]:
         subjects = tree.children(root, "nsubj", "nsubjpass")
         if len(subjects) != 1 or has_odd_marks(tree) or tree.subtree(root)[0] != tree.subtree(subjects[0])[0]:
             continue
-        be = tree.subtree(subjects[0])[-1] + 1
-        predicate = be + 1
-        if be <= root and tree[be].text in _BE and _is_predicate(tree, root, be, predicate):
-            if tree.contiguous(subjects[0]) and _is_new(tree, subjects[0], be):
-                first = tree.subtree(subjects[0])[0]
-                pieces = [("There", None), (tree[be].text, None), (tree.stretch(first, be - 1), first)]
-                yield rewrite_span(tree, "there", first, be, join_reordered(tree, pieces))
+        first, be = tree.subtree(subjects[0])[0], tree.subtree(subjects[0])[-1] + 1
+        found = be <= root and tree[be].text in _BE and _is_predicate(tree, root, be, be + 1)
+        if found and tree.contiguous(subjects[0]) and _is_new(tree, subjects[0], be):
+            pieces = [("There", None), (tree[be].text, None), (tree.stretch(first, be - 1), first)]
+            yield rewrite_span(tree, "there", first, be, join_reordered(tree, pieces))
 
 
 def without_there(tree: ParseTree) -> Iterator[Rewriting]:
@@ -157,10 +158,10 @@ def _existentials(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Each "be" that follows a sentence's first word "there", with the noun after it."""
     for root in tree.roots():
         nouns = tree.children(root, "attr", "nsubj")
-        plain = [tree[one].text for one in tree.children(root, "expl", "advmod") if one < root] == ["There"] and tree.subtree(root)[0] == root - 1
-        if plain and len(nouns) == 1 and nouns[0] > root and tree[root].text in _BE and not has_odd_marks(tree):
-            if not tree.children(root, "neg"):
-                yield root, nouns[0]
+        before = [tree[one].text for one in tree.subtree(root) if one < root]
+        plain = before == ["There"] and not has_odd_marks(tree) and not tree.children(root, "neg")
+        if plain and len(nouns) == 1 and nouns[0] > root and tree[root].text in _BE:
+            yield root, nouns[0]
 
 
 def _is_predicate(tree: ParseTree, root: int, be: int, first: int) -> bool:
@@ -194,7 +195,8 @@ def _is_new(tree: ParseTree, noun: int, end: int) -> bool:
     """Whether a phrase up to a node brings in somebody or something that is concrete."""
     inside = [one for one in tree.subtree(noun) if one < end]
     words = {tree[one].text.lower() for one in inside}
-    if not inside or words & _NOT_NEW or any(tree[one].dep in {"relcl", "acl", "poss", "appos", "punct"} for one in inside):
+    deps = {tree[one].dep for one in inside}
+    if not inside or words & _NOT_NEW or deps & {"relcl", "acl", "poss", "appos", "punct"}:
         return False
     if tree[noun].text.lower() in _SOMEONE:
         return True
@@ -204,7 +206,7 @@ def _is_new(tree: ParseTree, noun: int, end: int) -> bool:
 
 
 def _is_seen(tree: ParseTree, end: int) -> bool:
-    """Whether what is said of things without an article is said of certain ones: "cars are parked", "are being sold"."""
+    """Whether what is said of things without an article is said of certain ones: "crabs are being sold"."""
     verb = min(end + (tree[end].text in _BE), len(tree.nodes) - 1)
     return tree[verb].text == "being" or (tree[verb].tag == "VBG" and tree[verb].lemma in MOVING_VERBS)
 
@@ -273,6 +275,7 @@ def _may_be_verb(tree: ParseTree, at: int) -> bool:
     node = tree[at]
     bare = node.tag == "VB" and not tree.children(at, "aux")
     noun = node.tag == "NNS" and (node.dep == "compound" or node.lemma.lower() in _VERBS)
+    noun |= node.tag == "NN" and node.dep == "compound" and node.lemma.lower() in _VERBS and tree[at - 1].tag != "NN"
     return bare or (noun and at > 0 and not tree.children(at, "det", "nummod", "poss"))
 
 

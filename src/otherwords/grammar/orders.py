@@ -4,37 +4,40 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .clauses import FINITE, TIMES, has_odd_marks, is_person, is_spoken, may_be_person, number
+from .clauses import FINITE, TIMES, has_odd_marks, is_person, is_spoken, number
 from .parsing import ParseTree
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
-_MARKS = frozenset(
-    "because although though while when whenever after before since unless until once if as whereas even".split()
-)
+_MARKS = {"because", "although", "though", "while", "when", "whenever", "after", "before", "since",
+          "unless", "until", "once", "if", "as", "whereas", "even"}  # fmt: skip
 #: After "as" these make another word of it.
 _AFTER_AS = {"if", "though", "long", "soon", "well", "much", "many", "far", "of", "to", "such", "for"}
 #: In one of the clauses these look back to the other.
-_LOOKING_BACK = {"only", "just", "even", "too", "also", "either", "neither", "another", "other", "others", "else", "same",
-                 "again", "instead", "so", "then", "thus", "therefore", "still", "yet", "both", "each", "one", "ones",
-                 "latter", "former", "however", "respectively", "who", "which", "what", "especially", "particularly",
-                 "mainly", "partly", "simply", "merely"}  # fmt: skip
-_NEGATIONS = {"not", "n't", "no", "never", "nobody", "nothing", "none", "hardly", "barely", "few", "little", "without",
-              "every", "all", "most", "many", "everyone", "everybody", "everything", "nor", "cannot"}  # fmt: skip
+_LOOKING_BACK = {"only", "just", "even", "too", "also", "either", "neither", "another", "other", "others",
+                 "else", "same", "again", "instead", "so", "then", "thus", "therefore", "still", "yet",
+                 "both", "each", "one", "ones", "latter", "former", "however", "respectively", "who",
+                 "which", "what", "especially", "particularly", "mainly", "partly", "simply", "merely"}  # fmt: skip
+_NEGATIONS = {"not", "n't", "no", "never", "nobody", "nothing", "none", "hardly", "barely", "few", "little",
+              "without", "every", "all", "most", "many", "everyone", "everybody", "everything", "nor",
+              "cannot"}  # fmt: skip
 _CAUSES = {"because", "since", "as", "until"}
 #: Verbs with "to" that say how something is done or has to be: "he has to stay if it rains".
 _SEMI_MODALS = {"have", "need", "go", "use"}
-_ASKING = {"care", "know", "wonder", "ask", "see", "matter", "bug", "tell", "doubt", "decide", "mind", "check", "remember",
-           "find", "determine", "say", "learn", "discover", "test", "question", "think", "like"}  # fmt: skip
+_ASKING = {"care", "know", "wonder", "ask", "see", "matter", "bug", "tell", "doubt", "decide", "mind",
+           "check", "remember", "find", "determine", "say", "learn", "discover", "test", "question",
+           "think", "like"}  # fmt: skip
 _UNKNOWN = {"unknown", "unclear", "uncertain", "unsure", "sure", "certain", "questionable", "clear"}
 #: Before a conjunction these say how long, how soon or where.
-_HOW_LONG = {"long", "right", "shortly", "soon", "immediately", "well", "ever", "anywhere", "near", "exactly", "day",
-             "moment", "directly", "straight", "little", "bit", "more", "less", "such", "much", "many", "far"}  # fmt: skip
+_HOW_LONG = {"long", "right", "shortly", "soon", "immediately", "well", "ever", "anywhere", "near",
+             "exactly", "day", "moment", "directly", "straight", "little", "bit", "more", "less", "such",
+             "much", "many", "far"}  # fmt: skip
 _LIKING = {"love", "hate", "appreciate", "enjoy", "resent", "prefer"}
 #: With these a clause at the end belongs to the whole sentence, whatever verb comes before it.
 _CONDITIONS = {"if", "because", "although", "though", "unless", "even"}
 _PARADIGMS = {"he": "he", "him": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "hers": "she",
               "herself": "she", "it": "it", "its": "it", "itself": "it", "they": "they", "them": "they",
               "their": "they", "theirs": "they", "themselves": "they"}  # fmt: skip
+_NO_NOUNS = {*_PARADIGMS, "i", "you", "we", "me", "us", "my", "your", "our"}
 _WEATHER = {"rain", "snow", "hail", "pour", "freeze", "thunder"}
 _MAX_CLAUSE = 16
 _MIN_MAIN = 2
@@ -117,6 +120,7 @@ def _final_clauses(tree: ParseTree, loose: bool) -> Iterator[Split]:
 
 
 def last_word(tree: ParseTree) -> int:
+    """The last node of a sentence before its final stop."""
     last = len(tree.nodes) - 1
     return last - 1 if last and tree[last].text in {".", "!"} else last
 
@@ -133,13 +137,17 @@ def _splits(tree: ParseTree, found: Iterator[Split], loose: bool) -> Iterator[Sp
     if has_odd_marks(tree) or is_spoken(tree) or len(list(tree.roots())) != 1:
         return
     for split in found:
-        unsure = may_be_mistagged(tree, min(split.main[0], split.part[0]))
+        first = min(split.main[0], split.part[0])
+        name = tree[first].named and tree[first].dep in {"nsubj", "nsubjpass"}
+        unsure = may_be_mistagged(tree, first) and not name
         if not unsure and _has_mark(tree, split, loose) and _is_single(tree, split) and not _has_scope(tree, split):
             yield split
 
 
 def _has_mark(tree: ParseTree, split: Split, loose: bool) -> bool:
     """Whether a clause begins with a conjunction whose clause can be in either place."""
+    if split.part[0] == split.part[1]:
+        return False
     first, second = (tree[one].text.lower() for one in (split.part[0], split.part[0] + 1))
     if first == "even":
         return second in {"if", "though"}
@@ -150,12 +158,13 @@ def _has_mark(tree: ParseTree, split: Split, loose: bool) -> bool:
     finite = bool(helpers & {"nsubj", "nsubjpass", "expl"}) or (first == "while" and tree[split.verb].tag == "VBG")
     if _is_bound(tree, split, first):
         return False
-    other = (first == "as" and second in _AFTER_AS) or (first in {"if", "when"} and _asks(tree, split.root))
-    return first in _MARKS and finite and not other
+    if first == "as" and (second in _AFTER_AS or tree[split.part[0] + 1].pos == "AUX"):
+        return False
+    return first in _MARKS and finite and not (first in {"if", "when"} and _asks(tree, split.root))
 
 
 def _is_bound(tree: ParseTree, split: Split, mark: str) -> bool:
-    """Whether a clause belongs to the word before it: "long after", "in 1680, when", "this is because", "years since"."""
+    """Whether a clause belongs to the word before it: "long after", "in 1680, when", "this is because"."""
     root, before = split.root, tree[max(split.part[0] - 1, 0)]
     if split.main[1] == root and tree[root].lemma == "be":
         return True
@@ -187,7 +196,7 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
     """Whether the main clause has one verb that the other clause can belong to, and no further part."""
     inside = range(split.main[0], split.main[1] + 1)
     part = range(split.part[0], split.part[1] + 1)
-    if not _MIN_MAIN <= len(inside) or len(part) > _MAX_CLAUSE:
+    if len(inside) < _MIN_MAIN or len(part) > _MAX_CLAUSE:
         return False
     if any(tree[one].text == "," for one in [*inside, *part]):
         return False
@@ -201,6 +210,7 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
 
 
 def is_finite(tree: ParseTree, verb: int) -> bool:
+    """Whether a verb has a tense or a modal, or is an imperative."""
     imperative = tree[verb].tag == "VB" and not tree.children(verb, "nsubj")
     return imperative or any(tree[one].tag in FINITE for one in [verb, *tree.children(verb, "aux", "auxpass")])
 
@@ -212,6 +222,8 @@ def _has_scope(tree: ParseTree, split: Split) -> bool:
     part = {tree[one].text.lower() for one in range(start, split.part[1] + 1)}
     cause = tree[split.part[0]].text.lower() in _CAUSES
     bound = any(word in _PARADIGMS for word in part)
+    if any(node.tag == "POS" and node.dep != "case" for node in tree.nodes):
+        return True  # "while Marx's was": the noun is in the other clause
     return bool((main | part) & _LOOKING_BACK or ((cause or bound) and main & _NEGATIONS)) or _shares_noun(tree, split)
 
 
@@ -245,7 +257,8 @@ def _is_ambiguous(tree: ParseTree, split: Split) -> bool:
         return False
     words = {_PARADIGMS[word] for one in range(split.part[1] + 1) if (word := tree[one].text.lower()) in _PARADIGMS}
     return any(
-        len([one for one in range(split.main[0], split.main[1] + 1) if _may_mean(tree, one, word)]) > 1 for word in words
+        len([one for one in range(split.main[0], split.main[1] + 1) if _may_mean(tree, one, word)]) > 1
+        for word in words
     )
 
 
@@ -269,14 +282,14 @@ def _is_weather(tree: ParseTree, at: int) -> bool:
 def _may_mean(tree: ParseTree, noun: int, pronoun: str) -> bool:
     """Whether a pronoun may refer to a noun: by person or thing, and number."""
     node = tree[noun]
-    if node.pos not in {"NOUN", "PROPN", "PRON"} or node.text.lower() in {*_PARADIGMS, "i", "you", "we", "me", "us", "my"}:
+    if node.pos not in {"NOUN", "PROPN", "PRON"} or node.text.lower() in _NO_NOUNS:
         return False
     if node.dep in {"attr", "compound", "poss"} and tree[node.head].lemma == "be":
         return False  # "Tom was a builder": the same one
     plural = node.tag in {"NNS", "NNPS"} or bool(tree.children(noun, "conj")) or node.text.lower() == "people"
     if pronoun == "they":
         return plural or is_person(tree, noun) or node.named
-    someone = node.dep in {"nsubj", "nsubjpass"} or may_be_person(tree, noun)
+    someone = node.dep in {"nsubj", "nsubjpass"} or is_person(tree, noun)
     thing = node.dep in {"nsubj", "nsubjpass"} or not is_person(tree, noun)
     return not plural and (node.named or node.pos == "PRON" or (thing if pronoun == "it" else someone))
 
@@ -307,5 +320,5 @@ def _replaced(tree: ParseTree, span: tuple[int, int], noun: int, pronoun: int) -
     head = tree.subtree(new)[0]
     if not tree[head].named and text != "I":
         text = text[:1].lower() + text[1:]
-    before, after = tree.text[tree[span[0]].start : tree[below[0]].start], tree.text[tree[below[-1]].end : tree[span[1]].end]
-    return f"{before}{text}{after}"
+    before = tree.text[tree[span[0]].start : tree[below[0]].start]
+    return f"{before}{text}{tree.text[tree[below[-1]].end : tree[span[1]].end]}"

@@ -9,6 +9,7 @@ from .clauses import (
     LIVING_STATES,
     MOVING_VERBS,
     NO_PROGRESSIVE,
+    SIMPLE_PARTICIPLES,
     SIMPLE_VERBS,
     STATE_PARTICIPLES,
     has_odd_marks,
@@ -24,20 +25,23 @@ from .phrases import BE_FORMS, PLACE_AND_TIME, is_several
 from .rewriting import Rewriting, rewrite_span
 
 #: Clothes, which do not sit or stand themselves.
-_WORN = frozenset("hat shirt dress coat jacket suit uniform costume jeans cap skirt vest sweater outfit helmet".split())
+_WORN = {"hat", "shirt", "dress", "coat", "jacket", "suit", "uniform", "costume", "jeans", "cap", "skirt",
+         "vest", "sweater", "outfit", "helmet"}  # fmt: skip
 _RELATIVE = {"who", "that", "which"}
 #: Verbs whose object and participle are two things: "kept a man waiting".
-_SMALL_CLAUSES = frozenset(
-    "keep leave get have set send catch find imagine want need like hate love mind stop remember start hear feel".split()
-)
+_SMALL_CLAUSES = {"keep", "leave", "get", "have", "set", "send", "catch", "find", "imagine", "want", "need",
+                  "like", "hate", "love", "mind", "stop", "remember", "start", "hear", "feel"}  # fmt: skip
 #: Prepositions whose noun a clause may describe; after others the participle may be a gerund: "about people leaving".
 _BEFORE_NOUNS = PLACE_AND_TIME | {"to", "by", "toward", "towards"}
 #: Nouns before "of" that name what they show, or a number of the things after "of".
-_OF_WHAT = frozenset("picture photo photograph image group crowd front line row bunch pair couple team top side".split())
+_OF_WHAT = {"picture", "photo", "photograph", "image", "group", "crowd", "front", "line", "row", "bunch",
+            "pair", "couple", "team", "top", "side"}  # fmt: skip
 #: Singular nouns of which the noun after "of" has the clause: "a group of men who are".
-_AMOUNTS = frozenset("group crowd couple pair team bunch line row lot number band class gang".split())
+_AMOUNTS = {"group", "crowd", "couple", "pair", "team", "bunch", "line", "row", "lot", "number", "band",
+            "class", "gang"}  # fmt: skip
 #: Nouns before "that" that are no things: "the way that he walks".
-_NO_THING = frozenset("way reason time day moment place fact extent degree point manner year week month one thing".split())
+_NO_THING = {"way", "reason", "time", "day", "moment", "place", "fact", "extent", "degree", "point",
+             "manner", "year", "week", "month", "one", "thing"}  # fmt: skip
 #: Before a noun that has one of these, "that" is usual and "which" is not.
 _ONLY_THAT = {"all", "every", "any", "no", "each", "only", "first", "last", "next", "same", "very", "such"}
 
@@ -103,9 +107,10 @@ def exchange_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
         if node.dep != "relcl" or not tree.contiguous(verb):
             continue
         pronoun = tree.subtree(verb)[0]
-        if pronoun == node.head + 1 and not tree[pronoun + 1].text.startswith(("'", "’")):
-            if new := _other_pronoun(tree, node.head, verb, pronoun):
-                yield rewrite_span(tree, "relative pronoun", pronoun, pronoun, new)
+        if pronoun != node.head + 1 or tree[pronoun + 1].text.startswith(("'", "’")):
+            continue
+        if new := _other_pronoun(tree, node.head, verb, pronoun):
+            yield rewrite_span(tree, "relative pronoun", pronoun, pronoun, new)
 
 
 def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
@@ -225,7 +230,8 @@ def _finite_words(tree: ParseTree, noun: int, verb: int) -> str | None:
         return _passive_words(tree, verb, plural, when)
     if lemma in SIMPLE_VERBS and not (lemma == "read" and is_living(tree, noun)):
         return inflected(lemma, "VBD" if when == "past" else "VBP" if plural else "VBZ")
-    moves = lemma in MOVING_VERBS and not tree.children(verb, "dobj", "attr") and tree[noun].lemma.lower() not in _WORN
+    alone = tree[noun].dep in {"nsubj", "nsubjpass", "attr"} and not tree.children(verb, "dobj", "attr")
+    moves = lemma in MOVING_VERBS and alone and tree[noun].lemma.lower() not in _WORN
     goes_on = lemma not in NO_PROGRESSIVE and (is_living(tree, noun) or moves)
     return f"{BE_FORMS[when, plural]} {word}" if goes_on else None
 
@@ -240,7 +246,8 @@ def _passive_words(tree: ParseTree, verb: int, plural: bool, when: str) -> str |
         return None  # "the price people paid"
     if word in LIVING_STATES and not is_living(tree, noun):
         return None
-    if when == "past" or (word in STATE_PARTICIPLES and not dated):
+    purpose = word == "used" and bool(tree.children(verb, "xcomp"))  # and not "beaches used in the war"
+    if when == "past" or purpose or (word in STATE_PARTICIPLES and not dated):
         return f"{BE_FORMS[when, plural]} {word}"
     return f"was {word}" if word in EVENT_PARTICIPLES and not plural else None
 
@@ -249,6 +256,9 @@ def _participle(tree: ParseTree, noun: int, verb: int, words: list[str]) -> str 
     """What is left of a clause's verb: the participle after "is", "-ing" for the simple form of a state."""
     when, event = tense(tree, noun), words[-1] in EVENT_PARTICIPLES
     own = "past" if tree[verb].tag == "VBD" or words[0] in {"was", "were"} else "present"
+    many = words[0] in {"are", "were"} if words[0] in BE_FORMS.values() else number(tree, noun)
+    if number(tree, noun) is not many:
+        return None  # "the site that were organized"
     if tree[noun].dep == "ROOT" or (own != when and not (event and own == "past")):
         return None
     match [*words[:-1], tree[verb].tag]:
@@ -257,10 +267,10 @@ def _participle(tree: ParseTree, noun: int, verb: int, words: list[str]) -> str 
         case ["is" | "are" | "was" | "were", "being", "VBN"]:
             return f"being {words[-1]}"
         case ["is" | "are" | "was" | "were", "VBN" | "VBD" | "JJ"] if (
-            own == when == "past" or event or words[-1] in STATE_PARTICIPLES
+            own == when == "past" or event or words[-1] in STATE_PARTICIPLES | {"used"}
         ):
             return words[-1]
-        case ["VBZ" | "VBP" | "VBD"] if tree[verb].lemma in SIMPLE_VERBS:
+        case ["VBZ" | "VBP" | "VBD"] if tree[verb].lemma in SIMPLE_PARTICIPLES:
             return inflected(tree[verb].lemma, "VBG")
     return None
 

@@ -7,10 +7,11 @@ from .clauses import TIMES, has_odd_marks
 from .orders import Split, begins_main, is_finite, last_word
 from .parsing import ParseTree
 from .phrases import SCOPE
-from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
+from .rewriting import Rewriting, join_reordered, rewrite_span
 
 _TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
-_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for", "until"}
+_TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for",
+                      "until"}  # fmt: skip
 #: Before a time without a preposition.
 _WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
 
@@ -79,9 +80,12 @@ def _is_one_verb(tree: ParseTree, split: Split) -> bool:
     verbs = [one for one in verbs if one not in subject]
     words = {tree[one].text.lower() for one in inside}
     times = [one for one in inside if tree[one].lemma.lower() in TIMES | _TIME_ADVERBS]
-    joined = tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
+    every = "every" in tree.words(split.verb) and words & {"a", "an", "some", "two", "three"}
+    joined = every or tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
     dated = any(word.isdigit() and len(word) == 4 for word in words)
-    return not dated and verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
+    return (
+        not dated and verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
+    )
 
 
 def _may_attach(tree: ParseTree, split: Split) -> bool:
@@ -89,23 +93,32 @@ def _may_attach(tree: ParseTree, split: Split) -> bool:
     before = split.main[1]
     while tree[before].dep not in {"pobj", "dobj", "ROOT", "nsubj"} and tree[before].head != before:
         before = tree[before].head
-    after_prep = tree[before].dep == "pobj" and tree[tree[before].head].dep != "agent" and not tree[before].named
+    after_prep = tree[before].dep == "pobj" and tree[tree[before].head].dep != "agent" and tree[before].pos == "NOUN"
     return split.part[0] > 0 and after_prep
 
 
 def _is_time(tree: ParseTree, at: int) -> bool:
     """Whether a phrase is a time: a preposition with a day, month, year or part of the day, or "last week"."""
     words, below = tree.words(at), tree.subtree(at)
-    if any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos in {"VERB", "PUNCT"} for one in below) or SCOPE & set(words):
+    odd = any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos in {"VERB", "PUNCT"} for one in below)
+    if odd or SCOPE & set(words) - {"every"}:
         return False
     if tree[at].dep == "prep":
         nouns = tree.children(at, "pobj")
+        if words[:2] in (["in", "a"], ["in", "an"]):
+            return False  # "take part in a day of sports"
         if words[0] == "for" and not {"past", "last"} & set(words):
             return False  # "closed for Sunday"
         if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns):
             return False
-        year = len(nouns) == 1 and words[0] != "at" and words[1].isdigit() and len(words) == 2 and len(words[1]) == 4
-        return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or tree[nouns[0]].lemma.lower() in TIMES)
+        year = len(nouns) == 1 and len(words) == 2 and words[0] != "at" and words[1].isdigit() and len(words[1]) == 4
+        return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or _names_time(tree, nouns[0]))
     if words in ([one] for one in _TIME_ADVERBS) or (words[-1] == "ago" and TIMES & {tree[one].lemma for one in below}):
         return True
-    return tree[at].dep == "npadvmod" and tree[at].lemma.lower() in TIMES and words[0] in _WHICH_TIME
+    return tree[at].dep == "npadvmod" and _names_time(tree, at) and words[0] in _WHICH_TIME
+
+
+def _names_time(tree: ParseTree, noun: int) -> bool:
+    """Whether a noun names a time; the parser leaves "Mondays" in the plural."""
+    lemma = tree[noun].lemma.lower()
+    return lemma in TIMES or (tree[noun].named and lemma.removesuffix("s") in TIMES)
