@@ -15,7 +15,7 @@ ODD_MARKS = frozenset({'"', "“", "”", "``", "''", "(", ")", "[", "]", "?", "
 _STATES = """
     parked seated dressed covered filled surrounded located called named titled labeled labelled painted decorated
     attached tied hung stacked lined displayed lit clad gathered huddled perched stuck stationed equipped known wrapped
-    crowded packed strapped tucked marked situated bundled shaped connected linked related associated based
+    crowded packed strapped tucked marked situated bundled shaped connected linked related associated
     posed adorned layered scattered piled mounted buckled bent crouched sprawled stretched hunched spread
     draped illuminated fenced dedicated devoted interested engaged involved enrolled employed required needed
     owned designed intended armed chained positioned assembled loaded coated dotted inscribed fitted
@@ -72,6 +72,8 @@ _PERSON = re.compile(
     r"(?:person|someone|man|woman|child|boy|girl|athlete|player|worker|artist|official|performer|expert|musician|leader|"
     r"specialist|professional|student|politician)\b"
 )
+#: The noun that a definition begins with: "a craftsman who installs pipes".
+_HEAD_OF_GLOSS = re.compile(r"(?:an? |the |one )?([\w' -]+?)(?: (?:who|whose|that|of|in|for|with|on|to|by)\b|[;,(]|$)")
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
 _NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head",
               "figure", "model", "host", "press", "media", "public", "people", "crew", "crowd", "band",
@@ -166,13 +168,15 @@ def _may_be_participle(tree: ParseTree, verb: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_defined_as_person(lemma: str) -> bool:
+def _is_defined_as_person(lemma: str, steps: int = 2) -> bool:
+    """Whether the first definition of a noun begins with a person, or with a noun of which that holds."""
     senses = lexicon().synsets(lemma, "n")
     gloss = re.sub(r"^\([^)]*\) *", "", senses[0].gloss) if senses else ""
-    words = re.match(
-        r"(?:an?|the|one|any)? ?([\w' -]+?)(?: (?:who|that|of|in|for|with|whose|on|to|by)\b|[;,(]|$)", gloss
-    )
-    return bool(_PERSON.match(gloss)) or bool(words and words[1].split(" ")[-1] in PEOPLE - _NO_PERSON)
+    found = _HEAD_OF_GLOSS.match(gloss)
+    head = found[1].split(" ")[-1] if found else ""
+    if _PERSON.match(gloss) or head in PEOPLE - _NO_PERSON:
+        return True
+    return steps > 0 and bool(head) and head not in _NO_PERSON and _is_defined_as_person(head, steps - 1)
 
 
 @lru_cache(maxsize=4096)

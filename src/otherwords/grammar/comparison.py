@@ -5,7 +5,7 @@ from functools import partial
 
 from .clauses import has_odd_marks, is_person
 from .parsing import ParseTree
-from .phrases import BE_FORMS, has_pronoun, has_scope, has_third_person, is_definite, is_plural, trailing_modifiers
+from .phrases import BE_FORMS, has_scope, has_third_person, is_definite, is_plural, trailing_modifiers
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _PAIRS = """
@@ -83,7 +83,7 @@ def _is_between_commas(tree: ParseTree, noun: int, start: int, end: int) -> bool
 def _is_one_person(tree: ParseTree, noun: int, other: int, start: int) -> bool:
     """Whether one phrase is a name and the other a description of a person with an article."""
     name, role = (noun, other) if tree[noun].named else (other, noun)
-    if not tree[name].named or not is_person(tree, role) or tree[role].named or may_be_mistagged(tree, 0):
+    if not tree[name].named or not _is_role(tree, role) or tree[role].named or may_be_mistagged(tree, 0):
         return False
     articles = [tree[one].text.lower() for one in tree.children(role, "det")]
     below = {tree[one].dep for one in [*tree.subtree(noun), *tree.subtree(other)]}
@@ -92,8 +92,12 @@ def _is_one_person(tree: ParseTree, noun: int, other: int, start: int) -> bool:
     return (
         (articles in (["the"], ["a"], ["an"]) or _is_ours(tree, role))
         and plain
-        and not any(has_pronoun(tree, one) for one in spans)
+        and not any(tree[one].tag.startswith("PRP") for one in spans)
     )
+
+
+def _is_role(tree: ParseTree, noun: int) -> bool:
+    return is_person(tree, noun) or tree[noun].lemma.lower() in {"head", "chair", "chief", "candidate", "owner"}
 
 
 # Comparison

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from .clauses import FINITE, MOVING_VERBS, STATE_PARTICIPLES, has_odd_marks, is_living, number
+from .clauses import FINITE, MOVING_VERBS, SIMPLE_VERBS, STATE_PARTICIPLES, has_odd_marks, is_living, number
 from .parsing import ParseTree
 from .phrases import BE_FORMS, PEOPLE, PLACE_AND_TIME, is_adverbial
 from .rewriting import Rewriting, join_reordered, rewrite_span
 
 _BE = frozenset(BE_FORMS.values())
+#: What is a state and has no progressive: "there is a box containing books".
+_NOT_GOING_ON = SIMPLE_VERBS - {"read", "lead", "feature", "live"} | {"be", "relate", "concern", "need", "want"}
 _NUMBERS = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 _INDEFINITE = {"a", "an", "some", "several", "many", "no", "few", "various", "numerous", "multiple",
                *_NUMBERS}  # fmt: skip
@@ -174,7 +176,7 @@ def _is_predicate(tree: ParseTree, root: int, be: int, first: int) -> bool:
         return True
     node = tree[first]
     if node.tag == "VBG" and (node.dep in {"ROOT", "acl", "advcl"}):
-        return node.lemma not in {"be", "have"} and not (node.lemma == "go" and tree.children(first, "xcomp"))
+        return node.lemma not in _NOT_GOING_ON and not (node.lemma == "go" and tree.children(first, "xcomp"))
     if node.tag in {"VBN", "VBD"} and node.text in STATE_PARTICIPLES:
         return bool(tree.children(first, "prep", "advmod", "acomp", "oprd", "agent"))
     return be == root and _is_place(tree, first)

@@ -12,6 +12,8 @@ _MARKS = {"because", "although", "though", "while", "when", "whenever", "after",
           "unless", "until", "once", "if", "as", "whereas", "even"}  # fmt: skip
 #: After "as" these make another word of it.
 _AFTER_AS = {"if", "though", "long", "soon", "well", "much", "many", "far", "of", "to", "such", "for"}
+#: After "as" these come before their subject: "as does Tom".
+_INVERTED = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had", "will", "can"}
 #: In one of the clauses these look back to the other.
 _LOOKING_BACK = {"only", "just", "even", "too", "also", "either", "neither", "another", "other", "others",
                  "else", "same", "again", "instead", "so", "then", "thus", "therefore", "still", "yet",
@@ -102,7 +104,8 @@ def _initial_clauses(tree: ParseTree) -> Iterator[Split]:
         last = below[-1] - (tree[below[-1]].text == ",")
         start = last + 1 + (tree[last + 1].text == ",")
         end = last_word(tree)
-        if start <= root <= end and begins_main(tree, root, start):
+        cut = start == last + 1 and last == verb and tree[verb].lemma == "be"  # "if it were real heads would roll"
+        if start <= root <= end and not cut and begins_main(tree, root, start):
             yield Split((start, end), (0, last), verb, root)
 
 
@@ -158,7 +161,7 @@ def _has_mark(tree: ParseTree, split: Split, loose: bool) -> bool:
     finite = bool(helpers & {"nsubj", "nsubjpass", "expl"}) or (first == "while" and tree[split.verb].tag == "VBG")
     if _is_bound(tree, split, first):
         return False
-    if first == "as" and (second in _AFTER_AS or tree[split.part[0] + 1].pos == "AUX"):
+    if first == "as" and (second in _AFTER_AS or second in _INVERTED):
         return False
     return first in _MARKS and finite and not (first in {"if", "when"} and _asks(tree, split.root))
 
@@ -222,7 +225,8 @@ def _has_scope(tree: ParseTree, split: Split) -> bool:
     part = {tree[one].text.lower() for one in range(start, split.part[1] + 1)}
     cause = tree[split.part[0]].text.lower() in _CAUSES
     bound = any(word in _PARADIGMS for word in part)
-    if any(node.tag == "POS" and node.dep != "case" for node in tree.nodes):
+    after = [tree[at + 1].pos for at, node in enumerate(tree.nodes[:-1]) if node.tag == "POS"]
+    if any(pos in {"AUX", "VERB", "ADP", "PUNCT"} for pos in after):
         return True  # "while Marx's was": the noun is in the other clause
     return bool((main | part) & _LOOKING_BACK or ((cause or bound) and main & _NEGATIONS)) or _shares_noun(tree, split)
 

@@ -149,6 +149,17 @@ def _has_tense(tree: ParseTree, verb: int) -> bool:
     return any(tree[one].tag in FINITE for one in [verb, *tree.children(verb, "aux", "auxpass")])
 
 
+def _is_no_clause(tree: ParseTree, verb: int) -> bool:
+    """Whether a clause after a noun is a filler or a quotation: "i guess", "with the words Masada shall not fall"."""
+    filler = tree[verb].lemma in {"guess", "think", "know", "mean", "suppose", "say", "believe", "hope"}
+    return (filler and len(tree.subtree(verb)) == 2) or tree[tree[verb].head].lemma in {
+        "word",
+        "motto",
+        "slogan",
+        "title",
+    }
+
+
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Relative clauses with a personal pronoun as their subject, right after their noun; each with its first node."""
     for verb, node in enumerate([] if is_spoken(tree) else tree.nodes):
@@ -157,7 +168,7 @@ def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
             continue
         first, [subject] = tree.subtree(verb)[0], subjects
         if first == node.head + 1 and tree[node.head].pos == "NOUN" and subject < verb and tree.contiguous(subject):
-            if tree[node.head].dep == "pobj" and tree[node.head].head == 0:
+            if (tree[node.head].dep == "pobj" and tree[node.head].head == 0) or _is_no_clause(tree, verb):
                 continue  # "As a young man he was"
             question = any(tree[one].tag in {"WP", "WDT", "WP$", "WRB"} for one in tree.subtree(subject))
             if not question and tree[node.head].lemma.lower() not in _AMOUNTS and _has_tense(tree, verb):
@@ -174,12 +185,17 @@ def _may_be_full(tree: ParseTree, verb: int) -> bool:
         return False
     if tree[noun].head == noun or tree[noun].dep in {"conj", "appos", "npadvmod", "ROOT"}:
         return False  # the whole text is a caption
-    first = tree.subtree(noun)[0]
-    if first and tree[first - 1].dep in {"aux", "auxpass"} and tree[first - 1].head == tree[noun].head:
+    if (
+        tree[noun].dep in {"nsubj", "nsubjpass"}
+        and noun > tree[noun].head
+        and "there" not in tree.words(tree[noun].head)
+    ):
         return False  # "nor are auditors required to"
     if not tree[noun].text.isalpha() or any(one < verb for one in tree.children(noun, "conj", "cc")):
         return False
-    return (tree[verb].tag != "VBG" or _governor_allows(tree, noun)) and not _is_apart(tree, noun)
+    made = tree[noun].dep == "dobj" and tree[tree[noun].head].lemma in _SMALL_CLAUSES  # "had a lamp installed"
+    allowed = _governor_allows(tree, noun) if tree[verb].tag == "VBG" else not made
+    return allowed and not _is_apart(tree, noun)
 
 
 def _is_apart(tree: ParseTree, noun: int) -> bool:
