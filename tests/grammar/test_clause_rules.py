@@ -101,7 +101,7 @@ ONE_WAY = {
         "A performer wearing a hat did a flip.": ["A performer who was wearing a hat did a flip."],
     },
     "relativizer": {
-        "The words which he wrote are clear.": ["The words that he wrote are clear.", "The words he wrote are clear."]
+        "The books which he wrote are clear.": ["The books that he wrote are clear.", "The books he wrote are clear."]
     },
     "there": {"A group of men is talking.": ["There is a group of men talking."]},
     "time-fronting": {"On Monday the shop is closed.": ["The shop is closed on Monday."]},

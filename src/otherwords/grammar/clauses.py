@@ -77,7 +77,7 @@ _HEAD_OF_GLOSS = re.compile(r"(?:an? |the |one )?([\w' -]+?)(?: (?:who|whose|tha
 _PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
 _NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head",
               "figure", "model", "host", "press", "media", "public", "people", "crew", "crowd", "band",
-              "staff", "family", "audience", "police"}  # fmt: skip
+              "staff", "family", "audience", "police", "relative"}  # fmt: skip
 _SOMEONE = {"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "nobody", "those"}
 
 
