@@ -43,6 +43,21 @@ _QUANTIFIERS = {
     "everything": ("something", "nothing"),
     "both": ("neither of", "one of"),
 }
+#: Things that exclude each other: one of a row for another.
+_ROWS = """
+    man woman | boy girl | father mother | brother sister | king queen | actor singer painter writer | cat dog horse cow
+    rabbit elephant | guitar piano drum violin trumpet | shirt hat jacket dress coat shoe | apple banana sandwich cake
+    pizza soup | coffee tea beer milk juice water | car truck bus bike train boat plane | football baseball tennis golf
+    soccer basketball hockey | doctor teacher lawyer soldier farmer policeman | red blue green yellow black white orange
+    pink | house school church hospital restaurant store | beach park street forest mountain desert | morning evening
+    afternoon night | monday tuesday friday sunday | summer winter autumn | hand foot head arm leg | table chair bed
+    bench sofa | ball frisbee stick kite | book newspaper magazine letter | spring fall | north south east west |
+    money food oil gas | report law book film song | company government army university | year month week day | Paris
+    London Rome Berlin Madrid | France Germany Italy Spain China Japan India Russia | American French Chinese German |
+    California Texas Florida | Clinton Bush Reagan Nixon | John Peter Mary Susan | January March June | camera phone
+    computer | wall fence door window | sun rain snow
+"""
+_PEERS = {word: [other for other in row.split() if other != word] for row in _ROWS.split("|") for word in row.split()}
 _SYMMETRIC = {"meet", "marry", "resemble", "join", "be", "have", "kiss", "date", "face"}
 
 
@@ -66,8 +81,8 @@ def negation(tree: ParseTree, rng: random.Random) -> str | None:
         if node.tag in {"VBZ", "VBD", "VBP"}:
             helpers = {"VBZ": "does", "VBD": "did", "VBP": "do"}
             new = f"{helpers[node.tag]} {rng.choice(['not', 'not', 'never'])} {node.lemma}"
-            if rng.random() < 0.2:
-                new = f"never {node.text}"
+            if rng.random() < 0.3:
+                new = rng.choice([f"never {node.text}", f"{'failed' if node.tag == 'VBD' else 'fails'} to {node.lemma}"])
             return text[: node.start] + new + text[node.end :]
     return None
 
@@ -88,6 +103,10 @@ def number(tree: ParseTree, rng: random.Random) -> str | None:
 
 def quantifier(tree: ParseTree, rng: random.Random) -> str | None:
     """A quantifier replaced, or put before a subject that has none."""
+    counted = re.search(r"\b(two|three|four|five|six|\d\d+)\b", tree.text)
+    if counted and rng.random() < 0.4:
+        new = rng.choice(["at least", "more than", "fewer than", "at most", "only"])
+        return f"{tree.text[: counted.start()]}{new} {tree.text[counted.start() :]}"
     for found in re.finditer(r"\b[a-z]+\b", tree.text, re.IGNORECASE):
         if (word := found[0].lower()) in _QUANTIFIERS:
             new = rng.choice(_QUANTIFIERS[word])
@@ -138,6 +157,13 @@ def entity(pool: dict[str, list[str]]) -> Callable[[ParseTree, random.Random], s
     """A name or a noun replaced by another that occurs in other sentences."""
 
     def change(tree: ParseTree, rng: random.Random) -> str | None:
+        listed = [node for node in tree.nodes if node.lemma in _PEERS or node.text in _PEERS]
+        if listed and rng.random() < 0.8:
+            node = rng.choice(listed)
+            new = rng.choice(_PEERS.get(node.lemma) or _PEERS[node.text])
+            new = inflected(new, "NNS") or new if node.tag == "NNS" else new
+            new = new.capitalize() if node.text[0].isupper() else new
+            return tree.text[: node.start] + new + tree.text[node.end :]
         names = [node for node in tree.nodes if node.tag == "NNP" and node.text in pool["NNP"]]
         nouns = [node for node in tree.nodes if node.tag in {"NN", "NNS"} and node.lemma in pool["NN"]]
         some = names if names and rng.random() < 0.8 else nouns

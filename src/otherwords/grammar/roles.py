@@ -187,7 +187,8 @@ def _read_noun(found: Roles, noun: int) -> None:
         found.put("'s" if name == "of" else name, noun, objects)
         _link(found, name, [noun], objects)
     if tree[noun].dep in _SUBJECTS and tree[tree[noun].head].lemma == "be":
-        found.put("mod", noun, _joined(tree, tree.children(tree[noun].head, "acomp")))
+        [*_, holder] = [noun, *(_subjects(tree, tree[noun].head) if tree[noun].text.lower() in _RELATIVE else [])]
+        found.put("mod", holder, _joined(tree, tree.children(tree[noun].head, "acomp")))
 
 
 def _read_comparison(found: Roles, than: int) -> None:
@@ -400,7 +401,7 @@ def _around_other_verbs(old: _Named, new: _Named) -> Iterator[Exchange]:
         if other is None or (subject, thing) in straight or (thing, subject) in there:
             continue
         was, now = old.governor(verb), new.governor(other)
-        if was == now or {was, now} & SYMMETRIC or frozenset((was, now)) in CONVERSE:
+        if was == now or {was, now} & {*SYMMETRIC, "have"} or frozenset((was, now)) in CONVERSE:
             continue
         yield Exchange(
             f"{old.text(subject)} {old.found.tree[verb].text} {old.text(thing)}",
@@ -490,6 +491,8 @@ def _is_one_way(tree: ParseTree, middle: list[int]) -> bool:
     nodes = [tree[at] for at in middle]
     telling = [node for node in nodes if node.pos in {"VERB", "ADP", "SCONJ"} or node.tag in {"POS", "JJR", "RBR"}]
     telling = [node for node in telling if node.text.lower() not in {"while", "as", "when", "whereas"}]
+    if not any(node.pos in {"VERB", "AUX"} for node in tree.nodes) and not any(node.dep == "cc" for node in nodes):
+        telling += [node for node in nodes if lexicon().base_forms(node.text, "v")]  # "A dog bit a man", a noun or two
     last = [node.text.lower() for node in nodes if node.pos != "DET"][-2:]
     mutual = not _MUTUAL.isdisjoint(last[-1:]) or last == ["next", "to"]
     return bool(telling) and not mutual and not any(node.lemma.lower() in SYMMETRIC - {"be"} for node in nodes)

@@ -55,7 +55,15 @@ def exchanges(pairs: Sequence[Pair], parse: Parser, modifiers: bool = True) -> d
     known: dict[str, Roles] = {
         text: roles(ParseTree(text, nodes)) for text, nodes in zip(texts, parse(texts), strict=True) if nodes
     }
-    return {pair: _lines(*(known.get(text) for text in pair), modifiers) for pair in pairs}
+    return {
+        (old, new): role_changes(known[old], known[new], modifiers) if old in known and new in known else None
+        for old, new in pairs
+    }
+
+
+def role_changes(before: Roles, after: Roles, modifiers: bool = True) -> list[str]:
+    """What was exchanged between two texts, one line each."""
+    return [f"{one.kind}: {one}" for one in exchanged(before, after) if modifiers or one.kind != "modifiers"]
 
 
 def warn_unparsed(where: str, verdicts: Sequence[Verdict]) -> None:
@@ -64,13 +72,6 @@ def warn_unparsed(where: str, verdicts: Sequence[Verdict]) -> None:
         message = f"{count:,} of {len(verdicts):,} variants have no verdict: a text cannot be parsed"
         fix = "it is empty, too long, or has control characters"
         warnings.warn(f"{where}: {message} ({fix})", stacklevel=caller_level())
-
-
-def _lines(before: Roles | None, after: Roles | None, modifiers: bool) -> list[str] | None:
-    if before is None or after is None:
-        return None
-    found = exchanged(before, after)
-    return [f"{one.kind}: {one}" for one in found if modifiers or one.kind != "modifiers"]
 
 
 def _verdict(found: Sequence[list[str] | None]) -> Verdict:
