@@ -77,12 +77,16 @@ def negation(tree: ParseTree, rng: random.Random) -> str | None:
             if helper is node and node.lemma != "be":
                 continue
             short = helper.text.lower() in {"is", "are", "was", "were", "has", "does", "did"} and rng.random() < 0.4
-            return text[: helper.end] + rng.choice(["n't"] if short else [" not", " not", " never"]) + text[helper.end :]
+            return (
+                text[: helper.end] + rng.choice(["n't"] if short else [" not", " not", " never"]) + text[helper.end :]
+            )
         if node.tag in {"VBZ", "VBD", "VBP"}:
             helpers = {"VBZ": "does", "VBD": "did", "VBP": "do"}
             new = f"{helpers[node.tag]} {rng.choice(['not', 'not', 'never'])} {node.lemma}"
             if rng.random() < 0.3:
-                new = rng.choice([f"never {node.text}", f"{'failed' if node.tag == 'VBD' else 'fails'} to {node.lemma}"])
+                new = rng.choice(
+                    [f"never {node.text}", f"{'failed' if node.tag == 'VBD' else 'fails'} to {node.lemma}"]
+                )
             return text[: node.start] + new + text[node.end :]
     return None
 
@@ -117,7 +121,9 @@ def quantifier(tree: ParseTree, rng: random.Random) -> str | None:
         return None
     first, plural = tree[tree.subtree(subjects[0])[0]], tree[subjects[0]].tag == "NNS"
     if plural and first.text.lower() == "the":
-        return tree.text[: first.start] + rng.choice(["Few of the", "Most of the", "None of the"]) + tree.text[first.end :]
+        return (
+            tree.text[: first.start] + rng.choice(["Few of the", "Most of the", "None of the"]) + tree.text[first.end :]
+        )
     if plural and first.tag in {"NNS", "JJ"} and first.start == 0:
         return f"{rng.choice(['Few', 'All', 'Most', 'No'])} {first.text.lower()}{tree.text[first.end :]}"
     if not plural and first.text.lower() in {"a", "an"}:
@@ -137,7 +143,9 @@ def roles(tree: ParseTree, rng: random.Random) -> str | None:
         if not (tree.contiguous(one) and tree.contiguous(other)) or is_plural(tree, one) != is_plural(tree, other):
             continue
         words = [tree.words(one), tree.words(other)]
-        if any(word in {"what", "who", "which", "that", "his", "her", "their", "its"} for some in words for word in some):
+        if any(
+            word in {"what", "who", "which", "that", "his", "her", "their", "its"} for some in words for word in some
+        ):
             continue
         return _exchanged(tree, one, other)
     return None
@@ -202,8 +210,16 @@ def broken(texts: list[str], per_kind: int, seed: int) -> Iterator[tuple[str, st
     """Kind, original and variant: `per_kind` of each, each sentence for one kind alone."""
     rng = random.Random(seed)
     rng.shuffle(texts)
-    trees = [ParseTree(text, nodes) for text, nodes in zip(texts, parser()(texts), strict=True) if 5 <= len(nodes) <= 40]
-    kinds = {"roles": roles, "number": number, "negation": negation, "entity": entity(pools(trees)), "quantifier": quantifier}
+    trees = [
+        ParseTree(text, nodes) for text, nodes in zip(texts, parser()(texts), strict=True) if 5 <= len(nodes) <= 40
+    ]
+    kinds = {
+        "roles": roles,
+        "number": number,
+        "negation": negation,
+        "entity": entity(pools(trees)),
+        "quantifier": quantifier,
+    }
     left = dict.fromkeys(kinds, per_kind)
     for tree in trees:
         for kind in sorted(kinds, key=lambda kind: -left[kind]):

@@ -46,21 +46,21 @@ def design(some: list[Evidence]) -> tuple[list[str], np.ndarray]:
 
 
 def main(path: Path) -> None:
-    table = pl.read_parquet(path)
-    pairs = [(old, new) for old, new in table.select("original", "variant").iter_rows()]
-    sets, kinds = table["set"].to_numpy(), table["kind"].to_numpy()
+    """Fit both sets of weights, and print what they drop of each kind."""
+    rows = pl.read_parquet(path).select("set", "kind", "original", "variant").rows()
     for judge in (EntailmentJudge(load_judge("nli-small")), None):
-        known = evidence(pairs, parser(), judge)
-        some = [known[pair] for pair in pairs]
-        assert all(isinstance(one, Evidence) for one in some)
-        names, x = design(some)  # type: ignore[arg-type]
+        known = evidence([row[2:] for row in rows], parser(), judge)
+        read = [(row, found) for row in rows if isinstance(found := known[row[2:]], Evidence)]
+        some = [found for _, found in read]
+        sets, kinds = (np.array([row[at] for row, _ in read]) for at in (0, 1))
+        names, x = design(some)
         groups = np.where(sets == "G", kinds, sets)
         weight = np.array([WEIGHTS[group] for group in groups]) * (kinds != "roles")
         for group in {*zip(sets, kinds, strict=True)}:
             which = (sets == group[0]) & (kinds == group[1])
             weight[which] *= 1000 / which.sum()
         found = logistic(x, (sets == "G").astype(float), weight)
-        value = np.where([bool(one.exchanged) for one in some], -np.inf, x @ found)  # type: ignore[union-attr]
+        value = np.where([bool(one.exchanged) for one in some], -np.inf, x @ found)
         found[0] -= (limit := np.quantile(value[kinds == "paranlu"], FALSE_DROPS))
         size = len(names)
         print("WITH_JUDGE" if judge else "WITHOUT_JUDGE", "= {")

@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip("spacy")
 
+from otherwords.grammar.exchanges import CONVERSE, SYMMETRIC, exchanged
 from otherwords.grammar.parsing import ParseTree, parser
-from otherwords.grammar.roles import CONVERSE, SYMMETRIC, Roles, exchanged, roles
+from otherwords.grammar.roles import Roles, roles
 
 EXCHANGED = [
     ("Germany defeats Latvia.", "Latvia defeats Germany."),

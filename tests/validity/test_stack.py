@@ -56,7 +56,10 @@ def test_the_reason_says_what_speaks_against_a_variant():
 
 def test_a_free_paraphrase_may_deny():
     """Label safety drops it; here, much else was changed, so that words do not decide alone."""
-    before, after = "The two friends haven't seen each other in awhile.", "It has been long since the two pals last met."
+    before, after = (
+        "The two friends haven't seen each other in awhile.",
+        "It has been long since the two pals last met.",
+    )
     assert judged("label-safety", after, before=before)[0].keep is False
     assert judged('stack(judge="")', after, before=before)[0].keep is True
 
@@ -64,7 +67,8 @@ def test_a_free_paraphrase_may_deny():
 def test_the_judge_counts():
     after = "Two hounds go after a kitten in the garden."
     yes, no = (
-        judged(f'stack(judge="scripted(otherwise={label})")', after)[0].score for label in ("entailment", "contradiction")
+        judged(f'stack(judge="scripted(otherwise={label})", canary=false)', after)[0].score
+        for label in ("entailment", "contradiction")
     )
     assert yes > no
 

@@ -18,8 +18,10 @@ from .label_safety import LabelText, violations
 
 _KINDS = ("negation", "quantifier", "number")
 _CONTENT = {"NOUN", "PROPN", "VERB", "ADJ", "ADV"}
+#: Words that deny without a negation.
+_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect"}
 #: Verbs and nouns that say little by themselves.
-_LIGHT = frozenset("be have do get go make take there thing someone somebody one".split())
+_LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
 #: How far up the definitions are followed: a poodle is a dog, a dog an animal.
 _LEVELS = 2
 #: The beginning of a definition, up to its noun.
@@ -28,7 +30,7 @@ _GENUS = re.compile(
     r"|usually|where|when|made|consisting|worn|containing|designed|without|as|about|such|characterized|found) )"
 )
 #: Nouns that definitions begin with where what is meant follows: "a term for a youth or man".
-_EMPTY = frozenset("term kind type sort member group variety any one piece class name part".split())
+_EMPTY = {"term", "kind", "type", "sort", "member", "group", "variety", "any", "one", "piece", "class", "name", "part"}
 #: Words with a common beginning of so many letters are taken for forms of one: "swim" and "swimmer".
 _STEM = 4
 
@@ -60,20 +62,25 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     """Count what changed; the trees are those of both texts."""
     lines = violations(before, after, _KINDS, antonyms=True)
     negations, opposites = (_count(lines, kind) for kind in ("negation", "antonym"))
+    withheld = _withheld(tree) != _withheld(other)
     cues = {word for text in (before, after) for cue in text.cues for word in cue.words.split()}
     old, new = (_content(one, cues) for one in (tree, other))
     lost, gained = _unrelated(old, new), _unrelated(new, old)
-    pairs = [min(_of(lost, kind), _of(gained, kind)) for kind in (("PROPN",), ("NOUN",), ("VERB", "ADJ", "ADV"))]
+    names, nouns, others = [
+        min(_of(lost, kind), _of(gained, kind)) for kind in (("PROPN",), ("NOUN",), ("VERB", "ADJ", "ADV"))
+    ]
     share = 1 - (len(lost) + len(gained)) / max(1, len(old) + len(new))
     replaced, frame = _aligned(before.text, after.text, _forms(tree, lost), _forms(other, gained))
     return Changes(
-        int(bool(negations) and not opposites),
+        int((bool(negations) != withheld) and not opposites),
         int(bool(opposites) and not negations),
         _count(lines, "quantifier", " became "),
         _count(lines, "quantifier") - _count(lines, "quantifier", " became "),
         _count(lines, "number", " became "),
         _count(lines, "number") - _count(lines, "number", " became "),
-        *pairs,
+        names,
+        nouns,
+        others,
         replaced,
         share,
         frame,
@@ -86,9 +93,16 @@ def _aligned(before: str, after: str, lost: set[str], gained: set[str]) -> tuple
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     replaced = 0
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
-        some = [[word for word in words if word in known] for words, known in ((old[i:i_end], lost), (new[j:j_end], gained))]
+        some = [
+            [word for word in words if word in known] for words, known in ((old[i:i_end], lost), (new[j:j_end], gained))
+        ]
         replaced += tag == "replace" and [len(one) for one in some] == [1, 1] and i_end - i <= 2 and j_end - j <= 2
     return replaced, matcher.ratio()
+
+
+def _withheld(tree: ParseTree) -> bool:
+    """Whether a text says in other words that something is not so: "fails to", "is unable to"."""
+    return any(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
 
 
 def _count(lines: Sequence[str], kind: str, part: str = "") -> int:
@@ -119,7 +133,9 @@ def _unrelated(words: Sequence[tuple[str, str]], others: Sequence[tuple[str, str
     own, there = Counter(word for word, _ in words), Counter(word for word, _ in others)
     fresh = there - own
     gone = own - there
-    return [one for one in dict.fromkeys(words) if gone[one[0]] and not any(are_related(one[0], word) for word in fresh)]
+    return [
+        one for one in dict.fromkeys(words) if gone[one[0]] and not any(are_related(one[0], word) for word in fresh)
+    ]
 
 
 def _of(words: Sequence[tuple[str, str]], kinds: Sequence[str]) -> int:

@@ -30,9 +30,40 @@ _EDGE = 1e-3
 #: A logistic model of "says the same", fitted by scripts/fit_stack.py on broken SNLI and MNLI sentences (training part)
 #: and broken and sound paraphrases of ParaNLU's d-SNLI. Each change has a weight of its own and one times the share of
 #: words that stand in the same order (`frame`). It is shifted so that 0.5 drops 8 % of the accepted paraphrases.
-WITH_JUDGE: Mapping[str, tuple[float, float]] = {}
+WITH_JUDGE: Mapping[str, tuple[float, float]] = {
+    "constant": (4.003, -0.782),
+    "denied": (-1.802, -3.390),
+    "opposed": (-1.836, -0.362),
+    "quantifier_became": (-3.494, -3.847),
+    "quantifier_moved": (-0.885, -4.320),
+    "number_became": (-3.267, -2.565),
+    "number_moved": (-2.397, 0.173),
+    "names": (-1.545, -1.068),
+    "nouns": (-0.286, -1.097),
+    "others": (-1.169, 3.817),
+    "replaced": (2.661, -6.336),
+    "kept": (-0.196, -2.744),
+    "least entailment": (0.243, 0.154),
+    "most entailment": (0.158, -0.098),
+    "most contradiction": (0.121, -0.389),
+    "least contradiction": (-0.274, 0.402),
+    "replaced, entailment": (0.136, -0.277),
+}
 #: The same without a judge.
-WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {}
+WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
+    "constant": (4.111, -0.987),
+    "denied": (-2.021, -4.780),
+    "opposed": (-2.369, -1.142),
+    "quantifier_became": (-3.043, -4.101),
+    "quantifier_moved": (-0.493, -5.037),
+    "number_became": (-3.758, -3.993),
+    "number_moved": (-1.805, -0.206),
+    "names": (-1.634, -1.709),
+    "nouns": (-0.534, -1.335),
+    "others": (-1.014, 2.997),
+    "replaced": (3.596, -8.084),
+    "kept": (-0.169, -0.720),
+}
 
 
 @dataclass(frozen=True)
@@ -48,23 +79,27 @@ class Evidence:
 
 @checks(
     "stack.v1",
-    unsigned=("judge",),
+    unsigned=("judge", "canary"),
     language="en",
     extra="spacy",
-    measured="drops TODO",
+    measured="drops 96 of 100 changed negations, 100 numbers, 99 quantifiers, 99 names or nouns, 99 exchanged roles, "
+    "and 8-10 % of paraphrases that people accepted; without a judge 96, 100, 99, 96, 99 and 8-10 %; in a paraphrase "
+    "that is broken 88, 89, 62, 41 and 16 %",
 )
-def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "") -> Any:
+def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "", canary: bool = True) -> Any:
     """Drop variants that probably do not say the same, from all that checks find: one verdict for each.
 
     Dropped is what `surface` drops, what exchanges roles, and what has a probability below `least` by its changes of
     negations, quantifiers, numbers, opposites, names and other words, by how much of the text was kept, and by what
     `judge` finds (a model of entailment; "" for none). The score is that probability. A text that cannot be parsed gets
-    no verdict, and a warning counts those; a changed field that is longer than the judge reads is dropped.
+    no verdict, and a warning counts those; a changed field that is longer than the judge reads is dropped. `pipeline`
+    names a spaCy pipeline for English with a parser. Unless `canary` is false, a judge must first answer questions with
+    well-known answers.
     """
     if not 0 <= least <= 1:
         raise BadInput(f"found {least!r}", where="stack", field="least", fix="give a probability from 0 to 1")
     parse, on_surface = parser(pipeline), surface()
-    asked = EntailmentJudge(load_judge(judge)) if judge else None
+    asked = EntailmentJudge(load_judge(judge), canary) if judge else None
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         pairs = [changed_fields(bucket.problem, one) for bucket in buckets for one in bucket.variants]
