@@ -110,7 +110,7 @@ def every_check_now(folder: Path) -> dict[str, Any]:
         "data": [str(folder / "few.jsonl")],
         "vary": ["recorded", "scramble(words=2)"],
         "check": [
-            "surface", f"people=human:{folder / 'verdicts.csv'}", "fluency", "mutual-entailment",
+            "surface", f"people=human:{folder / 'verdicts.csv'}", "fluency", "mutual-entailment", "roles", "stack",
         ],
         "models": ["nli-small", f"mine=python:{folder / 'mine.py'}:by_length", "bag_of_words"],
         "canary": False,

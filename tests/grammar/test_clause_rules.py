@@ -10,22 +10,24 @@ from parses import applied, by_hand, parsed
 
 pytest.importorskip("spacy")
 
-from otherwords.grammar.clause_rules import CLAUSE_INVERSES, CLAUSE_RULES
+from otherwords.grammar.clause_rules import CLAUSES
 from otherwords.grammar.clauses import is_person, tense
 from otherwords.grammar.equivalences import _normalize
 from otherwords.grammar.existential import to_there
 from otherwords.grammar.parsing import parser
 from otherwords.grammar.reduced import to_full_relative
 
+INVERSES = {how: rule for kind in CLAUSES.values() for how, rule in kind.inverses.items()}
+
 
 def rewritten(text: str, kind: str) -> list[str]:
     """All that one kind makes of a text and that its inverse turns back."""
-    drafts = [(one.how, one.apply(text)) for rule in CLAUSE_RULES[kind] for one in rule(parsed(text))]
+    drafts = [(one.how, one.apply(text)) for rule in CLAUSES[kind].rules for one in rule(parsed(text))]
     return [new for how, new in drafts if text_again(how, new, text)]
 
 
 def text_again(how: str, new: str, text: str) -> bool:
-    backs = applied(CLAUSE_INVERSES[how], parsed(new))
+    backs = applied(INVERSES[how], parsed(new))
     return _normalize(text) in [_normalize(back) for back in backs]
 
 
@@ -234,11 +236,11 @@ def test_what_is_left_alone(kind, text):
 
 def test_every_rewriting_has_an_inverse_and_every_kind_an_example():
     found = {
-        one.how for kind, text, _ in [*PAIRS, *SINGLE] for rule in CLAUSE_RULES[kind] for one in rule(parsed(text))
+        one.how for kind, text, _ in [*PAIRS, *SINGLE] for rule in CLAUSES[kind].rules for one in rule(parsed(text))
     }
-    found |= {one.how for kind, _, text in PAIRS for rule in CLAUSE_RULES[kind] for one in rule(parsed(text))}
-    assert found == set(CLAUSE_INVERSES)
-    assert {*BOTH_WAYS, *ONE_WAY} == set(CLAUSE_RULES) == {*LEFT_ALONE}
+    found |= {one.how for kind, _, text in PAIRS for rule in CLAUSES[kind].rules for one in rule(parsed(text))}
+    assert found == set(INVERSES)
+    assert {*BOTH_WAYS, *ONE_WAY} == set(CLAUSES) == {*LEFT_ALONE}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,7 @@ def test_every_rewriting_has_an_inverse_and_every_kind_an_example():
      "Than", "dog " * 300, "A man, the, is.", "As", "While", "To", "Tom is taller than"],
 )  # fmt: skip
 def test_what_is_no_sentence_raises_nothing(text):
-    rules = [*(rule for rules in CLAUSE_RULES.values() for rule in rules), *CLAUSE_INVERSES.values()]
+    rules = [*(rule for kind in CLAUSES.values() for rule in kind.rules), *INVERSES.values()]
     assert all(one.apply(text) for rule in rules for one in rule(parsed(text)))
 
 

@@ -5,31 +5,19 @@ original back. A rewriting that fails this was probably based on a wrong parse.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from .clause_rules import CLAUSES
 from .dative import to_double_object, to_prepositional
 from .guards import guard_clause, guard_conjuncts, guard_dative, guard_definite, guard_passive, guarded
 from .parsing import Parser, ParseTree, Sentence, sentence_trees, sentences
 from .relative import exchange_adjectives, to_adjective, to_clause
-from .rewriting import Rewriting
+from .rewriting import Kind, Rewriting
 from .swaps import swap_conjuncts, swap_definite
 from .voice import to_active, to_passive
-
-Rewriter = Callable[[ParseTree], Iterable[Rewriting]]
-
-
-class Kind(NamedTuple):
-    """The rules of one kind; for the name of each rewriting that they make, the rule that reverses it.
-
-    `exempt` says why a rewriting of this kind may change a negation, a quantifier or a number; empty where it may not.
-    """
-
-    rules: tuple[Rewriter, ...]
-    inverses: Mapping[str, Rewriter]
-    exempt: str = ""
-
+from .wordings import WORDINGS
 
 Table = Mapping[str, Kind]
 #: The kinds of `structural.v1`.
@@ -62,6 +50,8 @@ EQUIVALENCES_V2: dict[str, Kind] = {
     "dative": EQUIVALENCES["dative"]._replace(
         rules=(guarded(to_prepositional, guard_dative), guarded(to_double_object, guard_dative))
     ),
+    **CLAUSES,
+    **WORDINGS,
 }
 #: What may differ after both steps: the number of the verb of "a group of men", tense and pronoun of a clause.
 _INTERCHANGEABLE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "which": "that"}

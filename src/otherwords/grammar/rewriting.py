@@ -1,6 +1,6 @@
 """A rewriting: a stretch of text, its replacement, and the name of the rule; with capitals as the new order needs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..words.inflection import forms_of
@@ -29,6 +29,20 @@ class Rewriting(NamedTuple):
     def apply(self, text: str) -> str:
         """The text with the stretch replaced."""
         return text[: self.at] + self.after + text[self.at + len(self.before) :]
+
+
+Rewriter = Callable[[ParseTree], Iterable[Rewriting]]
+
+
+class Kind(NamedTuple):
+    """The rules of one kind; for the name of each rewriting that they make, the rule that reverses it.
+
+    `exempt` says why a rewriting of this kind may change a negation, a quantifier or a number; empty where it may not.
+    """
+
+    rules: tuple[Rewriter, ...]
+    inverses: Mapping[str, Rewriter]
+    exempt: str = ""
 
 
 def rewrite_span(tree: ParseTree, how: str, first: int, last: int, after: str) -> Rewriting:
