@@ -13,7 +13,7 @@ from otherwords.grammar.genitive import RELATIONAL
 from otherwords.grammar.parsing import parser
 from otherwords.grammar.spellings import _spellings
 from otherwords.grammar.wordings import WORDINGS
-from otherwords.validity.label_safety import _read, violations
+from otherwords.validity.label_safety import read_text, violations
 
 
 def rewritten(text: str, kind: str) -> list[str]:
@@ -250,7 +250,7 @@ def test_it_is_left_alone(kind, text):
 def test_label_safety_lets_them_pass(kind):
     """An antonym with "not" for a word is what label safety cannot see through; its description says so."""
     kinds = ["negation", "quantifier", "number"]
-    found = {old: violations(_read(old), _read(new), kinds, True) for old, new in FIRES[kind].items()}
+    found = {old: violations(read_text(old), read_text(new), kinds, True) for old, new in FIRES[kind].items()}
     assert {old: lines for old, lines in found.items() if lines} == {}
 
 

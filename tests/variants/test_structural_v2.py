@@ -30,6 +30,8 @@ def vary(one: Problem, options: str = "kinds=all", seed: int = 1) -> list[Varian
     return [made for made in all_of([one], options, [seed]) if isinstance(made, Variant)]
 
 
+#: The kinds that `structural.v1` has, too.
+OLD = "kinds=voice+definite+relative+coordination+dative+contraction"
 BOTH = problem("A man and a woman are walking a dog.", "A dog is chasing a red ball.")
 SEVERAL = [
     BOTH,
@@ -43,15 +45,27 @@ def test_the_newest_version_is_meant_by_the_plain_name():
     assert generators.get("structural").version == 2
 
 
-def test_all_kinds_are_there():
-    made = vary(BOTH, "kinds=all, n=0")
-    assert {one.extra["rewriting"] for one in made} == {"coordination swap", "passive", "adjective to clause"}
+def test_the_old_kinds_are_there_and_new_ones():
+    old = {"coordination swap", "passive", "adjective to clause"}
+    assert {one.extra["rewriting"] for one in vary(BOTH, f"{OLD}, n=0")} == old
+    assert {one.extra["rewriting"] for one in vary(BOTH, "kinds=all, n=0")} == {*old, "there"}
+
+
+def test_names_change_in_all_texts_only_where_that_is_asked_for():
+    one = problem("Anna met Tom. Anna was late.", "Anna was late.")
+    made = vary(one, "kinds=renaming")
+    assert [variant.extra["rewriting"] for variant in made] == ["renaming"]
+    [new] = {variant.text["hypothesis"].split()[0] for variant in made}
+    assert new != "Anna"
+    assert made[0].text == {"premise": f"{new} met Tom. {new} was late.", "hypothesis": f"{new} was late."}
+    assert "renaming" not in {variant.extra["rewriting"] for variant in vary(one, "kinds=all, n=0")}
+    assert vary(problem("Anna Smith met Tom.", "Anna was late."), "kinds=renaming") == []
 
 
 def test_the_first_of_two_are_of_different_kinds():
     one = problem("A dog is chasing a cat. A boy kicks a ball. A girl reads a book. An old man eats a bun.")
     for seed in range(6):
-        assert {made.extra["rewriting"] for made in vary(one, "kinds=all, n=2", seed)} == {
+        assert {made.extra["rewriting"] for made in vary(one, f"{OLD}, n=2", seed)} == {
             "passive",
             "adjective to clause",
         }
@@ -91,7 +105,7 @@ def test_only_as_many_are_parsed_as_are_needed(monkeypatch):
 def test_what_cannot_be_taken_back_is_noted_and_another_is_made():
     one = problem("A young man competes in a tennis championship. A dog is chasing a cat.")
     for seed in range(6):
-        made = all_of([one], "kinds=all", [seed])
+        made = all_of([one], OLD, [seed])
         assert [part.extra["rewriting"] for part in made if isinstance(part, Variant)] == ["passive"]
         for note in (part for part in made if isinstance(part, Note)):
             assert dict(note.about) == {"field": "premise", "rewriting": "adjective to clause"}
@@ -99,8 +113,7 @@ def test_what_cannot_be_taken_back_is_noted_and_another_is_made():
 
 def test_a_rewriting_that_changes_a_number_is_noted(monkeypatch):
     """No rule does; so one is made that does."""
-    from otherwords.grammar.equivalences import Kind
-    from otherwords.grammar.rewriting import Rewriting
+    from otherwords.grammar.rewriting import Kind, Rewriting
 
     def miscount(tree):
         return [Rewriting("miscounted", tree.text.index("two"), "two", "three")] if "two" in tree.text else []
@@ -120,8 +133,8 @@ def test_a_rewriting_that_changes_a_number_is_noted(monkeypatch):
 
 
 def test_titles_keep_their_contractions():
-    assert vary(problem("Hilary Swank won for Boys Don't Cry.")) == []
-    [made] = vary(problem("Boys don't cry."))
+    assert vary(problem("Hilary Swank won for Boys Don't Cry."), "kinds=contraction") == []
+    [made] = vary(problem("Boys don't cry."), "kinds=contraction")
     assert made.text["premise"] == "Boys do not cry."
 
 
@@ -138,7 +151,7 @@ def measured(monkeypatch):
         ("n=0, domain=captions", {"passive", "adjective to clause"}),
         ("n=0", {"adjective to clause"}),
         ("n=0, kinds=voice, domain=news", {"passive"}),
-        ("n=0, kinds=all, domain=news", {"coordination swap", "passive", "adjective to clause"}),
+        (f"n=0, {OLD}, domain=news", {"coordination swap", "passive", "adjective to clause"}),
     ],
 )
 def test_kinds_that_were_found_sound_are_the_default(options, expected, measured):

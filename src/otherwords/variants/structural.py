@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import BadInput
 from ..grammar.equivalences import EQUIVALENCES, EQUIVALENCES_V2, SentenceDraft, drafts, reversible, sound_rewritings
 from ..grammar.parsing import Parser, parser, why_unreadable
+from ..grammar.renaming import renamings
 from ..grammar.rewriting import Rewriting
 from ..problem import Note, Problem, Variant
 from ..registry import generators
@@ -60,7 +61,7 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
     `field`: one field instead of all targets. `pipeline` names a spaCy pipeline for English with a parser. The column
     `rewriting` says which it was, `changes` where.
     """
-    chosen = _kinds(kinds, KINDS, _WHERE)
+    chosen = _kinds(kinds, KINDS, KINDS, _WHERE)
     _refuse_negative(n, _WHERE)
     parse = parser(pipeline)
 
@@ -175,8 +176,8 @@ def _variant(problem: Problem, group: Sequence[Rewritten]) -> Variant:
     return replace(variant, extra={**variant.extra, "rewriting": group[0].rewriting.how})
 
 
-def _kinds(kinds: str, known: Sequence[str], where: str) -> tuple[str, ...]:
-    names = tuple(known) if kinds == "all" else tuple(dict.fromkeys(kinds.split("+")))
+def _kinds(kinds: str, known: Sequence[str], everything: Sequence[str], where: str) -> tuple[str, ...]:
+    names = tuple(everything) if kinds == "all" else tuple(dict.fromkeys(kinds.split("+")))
     if strangers := [name for name in names if name not in known]:
         fix = f"use {', '.join(known)}, several as in voice+dative, or all"
         raise BadInput(f"unknown kind {strangers[0]!r}", where=where, field="kinds", fix=fix)
@@ -209,12 +210,26 @@ def _contractions_v2(text: str) -> list[Rewriting]:
     return [] if _IN_TITLE.search(text) else _contractions(text)
 
 
+def _renamed(problem: Problem, parse: Parser, random: Random) -> Iterator[list[Rewritten]]:
+    """Other names for the people and towns of a problem, in all its texts."""
+    texts = {name: text for name, text in problem.text.items() if text and not why_unreadable(text)}
+    for one in renamings(texts, dict(zip(texts, parse(texts.values()), strict=True)), random):
+        new = one.apply(texts)
+        yield [
+            Rewritten(name, Rewriting("renaming", *_stretch(texts[name], new[name])), new[name])
+            for name in texts
+            if new[name] != texts[name]
+        ]
+
+
 #: Kinds that look at a whole text, and need no parse.
 _OF_TEXTS: dict[str, Callable[[str], list[Rewriting]]] = {"contraction": _contractions_v2}
 #: Kinds that look at all texts of a problem, and change them together: from texts by field to candidates.
-_OF_PROBLEMS: dict[str, Callable[[Problem, Parser, Random], Iterable[list[Rewritten]]]] = {}
-#: What `kinds` may name in `structural.v2`.
-KINDS_V2 = (*EQUIVALENCES_V2, *_OF_TEXTS, *_OF_PROBLEMS)
+#: They keep the label, but not the meaning, so `kinds=all` does not include them.
+_OF_PROBLEMS: dict[str, Callable[[Problem, Parser, Random], Iterable[list[Rewritten]]]] = {"renaming": _renamed}
+#: What `kinds` may name in `structural.v2`, and what "all" means there.
+PARAPHRASES = (*EQUIVALENCES_V2, *_OF_TEXTS)
+KINDS_V2 = (*PARAPHRASES, *_OF_PROBLEMS)
 
 
 @generators("structural.v2", language="en", extra="spacy", measured=summary())
@@ -234,7 +249,7 @@ def structural_v2(
     if domain not in ("", *DOMAINS):
         fix = f"use {', '.join(DOMAINS)}, or leave it out"
         raise BadInput(f"unknown domain {domain!r}", where=_WHERE_V2, field="domain", fix=fix)
-    chosen = _measured(domain) if kinds == "measured" else _kinds(kinds, KINDS_V2, _WHERE_V2)
+    chosen = _measured(domain) if kinds == "measured" else _kinds(kinds, KINDS_V2, PARAPHRASES, _WHERE_V2)
     _refuse_negative(n, _WHERE_V2)
     parse = parser(pipeline)
     rates = [fingerprint()] if kinds == "measured" else []
@@ -258,7 +273,7 @@ def structural_v2(
 
 def _measured(domain: str) -> tuple[str, ...]:
     """The kinds that are used by default for texts of a domain."""
-    found = tuple(kind for kind in KINDS_V2 if kind in sound_kinds(domain))
+    found = tuple(kind for kind in PARAPHRASES if kind in sound_kinds(domain))
     if not found:
         fix = "name kinds, or use kinds=all"
         raise BadInput(f"no kind was found sound on {domain or 'any'} texts", where=_WHERE_V2, field="domain", fix=fix)
