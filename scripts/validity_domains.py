@@ -28,7 +28,7 @@ RTE = DATA.parents[1] / "rte" / "rte1_3.parquet"
 PER_GENERATOR = 100
 PER_KIND = 60
 #: Problems tried at most, and at a time.
-POOL = {"captions": 4000, "genres": 4000, "news": 4000, "everyday": 4000}
+POOL = {"captions": 10_000, "genres": 10_000, "news": 10_000, "everyday": 10_000}
 CHUNK = 400
 FIELDS = ("premise", "hypothesis")
 
@@ -125,6 +125,8 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All items of all domains; what was counted is written beside them."""
     counts: list[dict[str, object]] = []
     for domain, problems in domains().items():
+        if domain not in given.domains:
+            continue
         order = in_random_order(problems, domain)
         for text in (*given.generators, *given.kinds):
             generator, _, only = text.partition(" @ ")
@@ -148,6 +150,7 @@ def main() -> None:
         "--with", dest="generators", nargs="*", default=[], help="GENERATOR, or GENERATOR @ DOMAIN+DOMAIN"
     )
     parser.add_argument("--kinds", nargs="*", default=[], help="a generator that is read kind by kind")
+    parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
