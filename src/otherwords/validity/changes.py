@@ -5,7 +5,7 @@ A broken variant changes little besides what breaks it; a paraphrase changes muc
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,7 +19,17 @@ from .label_safety import LabelText, violations
 _KINDS = ("negation", "quantifier", "number")
 _CONTENT = {"NOUN", "PROPN", "VERB", "ADJ", "ADV"}
 #: Words that deny without a negation.
-_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect"}
+_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect", "deny",
+             "forget", "avoid", "prevent", "refrain", "abstain", "forbid", "prohibit", "absence", "devoid"}  # fmt: skip
+#: Phrases that do.
+_PHRASES_NOT_DONE = re.compile(
+    r"\b(?:yet to|far from|free (?:of|from)|instead of|rather than|too \w+(?: \w+)?? to"
+    r"|(?:stop(?:s|ped)?|ke(?:eps?|pt)) \w+(?: \w+)? from)\b"
+)
+#: Syllables that deny what follows.
+_DENYING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+#: Endings without which two words with the same stem are compared.
+_ENDINGS = re.compile("(?:ally|ily|ly|ness|ity|y|able|e)$")
 #: Verbs and nouns that say little by themselves.
 _LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
 #: How far up the definitions are followed: a poodle is a dog, a dog an animal.
@@ -62,7 +72,9 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     """Count what changed; the trees are those of both texts."""
     lines = violations(before, after, _KINDS, antonyms=True)
     negations, opposites = (_count(lines, kind) for kind in ("negation", "antonym"))
-    withheld = _withheld(tree) != _withheld(other)
+    denying = _denying(before.words - after.words, after.words - before.words)
+    withheld = (_withheld(tree) != _withheld(other)) != (denying % 2 == 1)
+    opposites = max(0, opposites - denying)
     cues = {word for text in (before, after) for cue in text.cues for word in cue.words.split()}
     old, new = (_content(one, cues) for one in (tree, other))
     lost, gained = _unrelated(old, new), _unrelated(new, old)
@@ -101,8 +113,29 @@ def _aligned(before: str, after: str, lost: set[str], gained: set[str]) -> tuple
 
 
 def _withheld(tree: ParseTree) -> bool:
-    """Whether a text says in other words that something is not so: "fails to", "is unable to"."""
-    return any(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
+    """Whether a text says in other words that something is not so: "fails to", "has yet to"; twice is not at all."""
+    words = sum(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
+    return (words + len(_PHRASES_NOT_DONE.findall(tree.text.lower()))) % 2 == 1
+
+
+def _denying(lost: Iterable[str], gained: Iterable[str]) -> int:
+    """How many words came or went with a syllable that denies them.
+
+    >>> _denying(["legally", "ran"], ["illegally", "walked"]), _denying(["able"], ["enable"])
+    (1, 0)
+    """
+    return sum(_denies(one, other) or _denies(other, one) for one in lost for other in gained)
+
+
+@lru_cache(maxsize=1 << 16)
+def _denies(word: str, other: str) -> bool:
+    """Whether a word is another one, in some form, with a syllable before it or "-less" behind it that denies it."""
+    stem = _ENDINGS.sub("", other)
+    if len(stem) < _STEM - 1:
+        return False
+    return any(_ENDINGS.sub("", word) == prefix + stem for prefix in _DENYING) or (
+        word.endswith("less") and word.removesuffix("less") == _ENDINGS.sub("", other.removesuffix("ful"))
+    )
 
 
 def _count(lines: Sequence[str], kind: str, part: str = "") -> int:
