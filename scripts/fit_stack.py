@@ -21,7 +21,7 @@ from otherwords.validity.mutual_entailment import EntailmentJudge, load_judge
 from otherwords.validity.stack import Evidence, evidence, terms
 
 #: What a set weighs in all; roles are a rule, and not fitted.
-WEIGHTS = {"D1": 1.0, "D2": 0.2, "paranlu": 3.0, "structural-snli": 0.5, "structural-mnli": 0.5, "wordnet-snli": 0.7,
+WEIGHTS = {"D1": 1.0, "D2": 0.2, "D3": 1.0, "paranlu": 3.0, "structural-snli": 0.5, "structural-mnli": 0.5, "wordnet-snli": 0.7,
            "wordnet-mnli": 0.3}  # fmt: skip
 #: The share of accepted paraphrases below 0.5.
 FALSE_DROPS = 0.08
