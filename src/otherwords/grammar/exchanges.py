@@ -9,9 +9,9 @@ from itertools import combinations
 
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
-from .participants import Pair, directions_turned
+from .participants import Participants, directions_turned
 from .phrases import SUBJECT_CASE
-from .roles import MUTUAL, NOUNS, Roles
+from .roles import BOTH_WAYS, MUTUAL, NOUNS, Roles
 from .sides import sides_exchanged
 from .verb_relations import SYMMETRIC, are_synonyms, same_both_ways
 
@@ -63,7 +63,7 @@ def exchanged(before: Roles, after: Roles) -> list[Exchange]:
     return list({(one.before, one.after): one for one in found}.values())
 
 
-def _turned(one: Pair, other: Pair) -> Exchange:
+def _turned(one: Participants, other: Participants) -> Exchange:
     before, after = (f'"{some.doer}" {some.predicate} {some.preposition}'.strip() for some in (one, other))
     return Exchange(f'{before} "{one.other}"', f'{after} "{other.other}"', "roles")
 
@@ -219,7 +219,8 @@ def _links_turned(old: _Named, new: _Named) -> Iterator[Exchange]:
     """Prepositions, comparisons and orders that hold the other way round."""
     facts, others = ({(name, some.names.get(a), some.names.get(b)): (a, b) for name, a, b in some.found.links}
                      for some in (old, new))  # fmt: skip
-    others |= _with_pronouns(new, facts)
+    more, others_more = _with_pronouns(old, others), _with_pronouns(new, facts)
+    facts, others = facts | more, others | others_more
     for (name, one, other), nodes in facts.items():
         if not one or not other or one == other or {one, other} <= _THIRD:
             continue
@@ -233,15 +234,15 @@ def _links_turned(old: _Named, new: _Named) -> Iterator[Exchange]:
 
 
 def _with_pronouns(
-    new: _Named, facts: Iterable[tuple[str, str | None, str | None]]
+    some: _Named, facts: Iterable[tuple[str, str | None, str | None]]
 ) -> dict[tuple[str, str | None, str | None], tuple[int, int]]:
     """Comparisons with a pronoun, which stands for the one that was compared before: "Tom is taller than she is"."""
     return {
-        (name, new.names[a], one): (a, b)
-        for name, a, b in new.found.links
-        if name.startswith("than ") and a in new.names and _lemma(new.found.tree, b) in _THIRD
+        (name, some.names[a], one): (a, b)
+        for name, a, b in some.found.links
+        if name.startswith("than ") and a in some.names and _lemma(some.found.tree, b) in _THIRD
         for _, one, other in facts
-        if other == new.names[a] and one in new.nodes and not {one, other} & _THIRD
+        if other == some.names[a] and one in some.nodes and not {one, other} & _THIRD
     }
 
 
@@ -314,7 +315,8 @@ def _is_one_way(tree: ParseTree, middle: list[int]) -> bool:
         telling += [node for node in nodes if lexicon().base_forms(node.text, "v")]  # "A dog bit a man", a noun or two
     last = [node.text.lower() for node in nodes if node.pos != "DET"][-2:]
     mutual = not MUTUAL.isdisjoint(last[-1:]) or last == ["next", "to"]
-    return bool(telling) and not mutual and not any(node.lemma.lower() in SYMMETRIC - {"be"} for node in nodes)
+    mutual = mutual or any(node.lemma.lower() in (SYMMETRIC | BOTH_WAYS) - {"be"} for node in nodes)
+    return bool(telling) and not mutual
 
 
 def _are_things(tree: ParseTree, part: list[tuple[int, str]]) -> bool:

@@ -29,7 +29,7 @@ _LIVING = re.compile(
 )
 
 
-class Pair(NamedTuple):
+class Participants(NamedTuple):
     """Two participants by name, the subject first, and what is said of them with a preposition.
 
     It is `turned` where the subject is the one whom it concerns: "he lost to her", "he got it from her".
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
 
 def directions_turned(
     old: Roles, new: Roles, names: Mapping[int, str], other_names: Mapping[int, str]
-) -> Iterator[tuple[Pair, Pair]]:
+) -> Iterator[tuple[Participants, Participants]]:
     """Pairs of persons of one text that another predicate of the other text has the other way round.
 
     A converse verb turns them round, and must: "she sold it to him" is "he bought it", not "she bought it from him".
@@ -67,7 +67,7 @@ def directions_turned(
                     yield one, other
 
 
-def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Pair]:
+def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
     """Those of each verb or adjective, where both are named and alive."""
     tree = found.tree
     living = {node for node in names if _lives(tree, node)}
@@ -78,10 +78,10 @@ def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Pair]:
         for predicate, preposition, other in _others(found, verb):
             for doer in living.intersection(found.holders("subj", verb)):
                 if other in living and predicate not in _SAYS_NOTHING:
-                    yield Pair(names[doer], names[other], predicate, preposition, (lemma, preposition) in TURNED)
+                    yield Participants(names[doer], names[other], predicate, preposition, (lemma, preposition) in TURNED)
     for quality, one, other in found.links:
         if quality.removeprefix("than ").split("/")[0] in _MORE and {one, other} <= living:
-            yield Pair(names[one], names[other], "exceed", "")
+            yield Participants(names[one], names[other], "exceed", "")
 
 
 def _others(found: Roles, verb: int) -> Iterator[tuple[str, str, int]]:
