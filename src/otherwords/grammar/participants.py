@@ -24,7 +24,8 @@ _PRONOUNS = {"i", "me", "you", "he", "him", "she", "her", "we", "us"}
 _MORE = {"more", "many", "much", "good", "well", "high", "great", "fast", "far", "better", "higher", "faster"}
 #: How the definition of a person, an animal or a country begins.
 _LIVING = re.compile(
-    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:\S+ who|person|someone|people|man|woman|boy|girl|child|animals?|mammals?|birds?|worker|leader|member|official|player"
+    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:\S+ who|person|someone|people"
+    r"|man|woman|boy|girl|child|animals?|mammals?|birds?|worker|leader|member|official|player"
     r"|carnivor\w+|dogs?|cats?|hors\w+|specialist|expert|professional|soldier|ruler|nobleman|country|republic)\b"
 )
 
@@ -62,9 +63,9 @@ def directions_turned(
                 continue
             if one[:2] == other[:2] and is_converse(one.predicate, other.predicate):
                 yield one, other
-            elif one.ends == other.ends[::-1] and one.ends not in straight and other.ends not in before:
-                if not same_both_ways(one.predicate, other.predicate):
-                    yield one, other
+            turned = one.ends == other.ends[::-1] and one.ends not in straight and other.ends not in before
+            if turned and not same_both_ways(one.predicate, other.predicate):
+                yield one, other
 
 
 def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
@@ -78,7 +79,8 @@ def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
         for predicate, preposition, other in _others(found, verb):
             for doer in living.intersection(found.holders("subj", verb)):
                 if other in living and predicate not in _SAYS_NOTHING:
-                    yield Participants(names[doer], names[other], predicate, preposition, (lemma, preposition) in TURNED)
+                    turned = (lemma, preposition) in TURNED
+                    yield Participants(names[doer], names[other], predicate, preposition, turned)
     for quality, one, other in found.links:
         if quality.removeprefix("than ").split("/")[0] in _MORE and {one, other} <= living:
             yield Participants(names[one], names[other], "exceed", "")

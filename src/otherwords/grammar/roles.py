@@ -121,7 +121,8 @@ def _read_verb(found: Roles, verb: int) -> None:
 
 def _read_way(found: Roles, origin: int) -> None:
     """ "From A to B", whatever it belongs to: parsers hang it on verbs, adverbs and nouns."""
-    tree, ends = found.tree, {}
+    tree = found.tree
+    ends: dict[str, list[int]] = {}
     for at in range(origin, min(origin + _WAY, len(tree.nodes))):
         if tree[at].text.lower() in {"from", "to", "into"} and tree[at].pos == "ADP":
             ends.setdefault(tree[at].text.lower().removeprefix("in"), tree.children(at, "pobj"))

@@ -15,7 +15,6 @@ from ..words.alignment import content, opposites
 from ..words.cues import Cue, cues
 from ..words.language import FUNCTION_WORDS
 
-
 _MAGNITUDES = {"dozens of", "hundreds of", "thousands of", "millions of"}
 
 

@@ -73,7 +73,8 @@ _PHRASES: dict[tuple[str, str], str] = {
     "|a large number of|a great number of|a great many|a great deal of|a good many|quite a few"
     "|dozens of|hundreds of|thousands of|millions of",
     ("quantifier", "some"): "some|several|a few|some of",
-    ("quantifier", "few"): "few|a minority|a small minority|the minority|very little|too little|there is little|there was little|little or no|little of",
+    ("quantifier", "few"): "few|a minority|a small minority|the minority"
+    "|very little|too little|there is little|there was little|little or no|little of",
     ("quantifier", "always"): "always|at all times|all the time",
     ("quantifier", "often"): "often|frequently",
     ("quantifier", "usually"): "usually|generally|typically|normally",
