@@ -1,4 +1,4 @@
-"""What checks drop of the sets of broken and of good variants that people wrote without knowing the rules."""
+"""What checks drop of broken and of good variants that were written without knowing the rules."""
 
 from __future__ import annotations
 
