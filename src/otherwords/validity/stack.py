@@ -28,9 +28,9 @@ _MOST = 2
 #: Probabilities nearer to 0 or 1 are taken for this.
 _EDGE = 1e-3
 #: A logistic model of "says the same", fitted by scripts/fit_stack.py on what scripts/stack_pairs.py makes: broken
-#: SNLI and MNLI sentences (training part), broken and sound paraphrases of ParaNLU's d-SNLI. Each change has a weight of
-#: its own and one times the share of words that stand in the same order (`frame`). It is shifted so that 0.5 drops 8 % of the
-#: accepted paraphrases.
+#: SNLI and MNLI sentences (training part), broken and sound paraphrases of ParaNLU's d-SNLI. Each change has a weight
+#: of its own and one times the share of words that stand in the same order (`frame`). It is shifted so that 0.5 drops
+#: 8 % of the accepted paraphrases.
 WITH_JUDGE: Mapping[str, tuple[float, float]] = {
     "constant": (3.942, -1.274),
     "denied": (-1.589, -3.661),
