@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.soundness import DOMAINS, FEWEST, KindRate, rates, sound_kinds, summary
+from otherwords.variants.soundness import DOMAINS, KindRate, rates, sound_kinds, summary
 from otherwords.variants.structural import KINDS_V2
 
 

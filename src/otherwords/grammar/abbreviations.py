@@ -105,7 +105,7 @@ def exchange_short_forms(tree: ParseTree, *, back: bool = False) -> Iterator[Rew
     """
     table = _all_forms() if back else _forms()
     for first, last, word in occurrences(tree, _form_phrases(back)):
-        upper = next((one for one in table if one.lower() == word and one.isupper()), "")
+        upper = next((one for one in table if one.lower() == word != one), "")  # "TV", "TVs"
         if (upper and tree[first].text not in {upper, upper.lower()}) or not (back or _is_noun(tree, first, last)):
             continue
         for new in table[upper or word]:

@@ -26,7 +26,7 @@ _STATES = """
 STATE_PARTICIPLES = frozenset(_STATES.split())
 _EVENTS = """
     written published issued founded established introduced signed killed born built released created discovered
-    invented launched destroyed elected appointed adopted proposed announced arrested carved composed painted
+    invented launched destroyed elected appointed adopted proposed announced arrested carved painted
 """
 #: Those of them that are said of people and animals.
 LIVING_STATES = {"seated", "dressed", "clad", "huddled", "gathered", "crouched", "hunched", "sprawled",

@@ -11,7 +11,7 @@ from ..answers.table import Answers, Array
 from ..errors import Unmeasurable
 from ..problem import UNREADABLE
 from ..registry import metrics
-from .metric import FIXES, Metric
+from .metric import Metric
 
 
 @metrics("unreadable.v1")
@@ -52,7 +52,8 @@ def template_flips() -> Any:
             if base and base == same
         ]
         if not pairs:
-            raise Unmeasurable("no model was asked by two templates", field="template", fix=FIXES["templates"])
+            fix = "ask a language model by several: --template letters --template words"
+            raise Unmeasurable("no model was asked by two templates", field="template", fix=fix)
         every = np.ones(len(models[0].pred), dtype=bool)
         rows = np.zeros((models[0].n_buckets, 2), dtype=np.int64)
         for one, other in pairs:

@@ -236,16 +236,17 @@ def keep_supported(
     left_out: dict[str, list[str]] = {}
     for role, table in tables.items():
         gold, originals = table["gold"].count() > 0, not is_variant(table["variant"]).all()
-        there = (gold, originals, has_repeats(table), has_templates(table))
-        lacks = {one.signature: as_metric(one.function).lacking(*there) for one in by_role[role]}
-        kept[role] = [one for one in by_role[role] if not lacks[one.signature]]
+        repeats, templates = has_repeats(table), has_templates(table) or not lenient
+        lacks = {one.signature: as_metric(one.function).lacking(gold, originals, repeats) for one in by_role[role]}
+        fitting = [one for one in by_role[role] if templates or not as_metric(one.function).templates]
+        kept[role] = [one for one in fitting if not lacks[one.signature]]
         for one in by_role[role]:
             if lacks[one.signature]:
                 left_out.setdefault(lacks[one.signature], []).append(title(one, [one]))
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
-        if lacking in ("repeats", "templates"):
+        if lacking == "repeats":
             continue
         warnings.warn(
             f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
