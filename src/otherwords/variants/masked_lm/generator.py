@@ -51,8 +51,8 @@ One = TypeVar("One")
     unsigned=("models",),
     language="en",
     extra="spacy",
-    measured="sound: 88.5 % on captions (SNLI) with mlm-small; 60-72 % on MNLI, RTE and everyday text, 33-48 % in a closer "
-    "reading",
+    measured="sound: 88.5 % on captions (SNLI) with mlm-small; 60-72 % on MNLI, RTE and everyday text, 33-48 % read "
+    "more closely",
 )
 def masked_lm(
     models: str | list[str] = "mlm-small",
