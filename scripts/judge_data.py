@@ -55,7 +55,9 @@ def select(table: Path, out: Path) -> None:
     rng = random.Random(SEED)
     rows: list[dict[str, Any]] = []
     for dataset, count in ROWS.items():
-        own = every.filter(pl.col("split") != "test", pl.col("dataset") == dataset, pl.col("label") != "-").sort("split", "i")
+        own = every.filter(pl.col("split") != "test", pl.col("dataset") == dataset, pl.col("label") != "-").sort(
+            "split", "i"
+        )
         fit = [row for row in own.to_dicts() if usable(row, tested)]
         rows += rng.sample(fit, min(count, len(fit)))
         print(dataset, len(fit))
@@ -68,7 +70,9 @@ def select(table: Path, out: Path) -> None:
     kept = [row for row in kept if len(sides[row["a"]]) == 1 and len(sides[row["b"]]) == 1]
     texts = [text for text, side in sides.items() if len(side) == 1 and 4 <= len(text.split()) <= 24]
     rng.shuffle(texts)
-    write(out / "rows.json", {"rows": kept, "edited": texts[:EDITED], "test": {t: min(sides[t]) for t in texts[:EDITED]}})
+    write(
+        out / "rows.json", {"rows": kept, "edited": texts[:EDITED], "test": {t: min(sides[t]) for t in texts[:EDITED]}}
+    )
     print(len(kept), len(texts))
 
 
@@ -142,7 +146,9 @@ def make_rules(out: Path) -> None:
             for text, (sound, _) in zip(part, found, strict=True):
                 for one in sound[:3]:
                     write_line(file, origin.get(text, text), one.apply(text), one.how, text in origin)
-        rows = [{"id": str(at), "premise": text, "hypothesis": "x", "label": "neutral"} for at, text in enumerate(plain)]
+        rows = [
+            {"id": str(at), "premise": text, "hypothesis": "x", "label": "neutral"} for at, text in enumerate(plain)
+        ]
         made = ow.vary(pl.DataFrame(rows), ["wordnet(pos=all,n=2,changes=2,field=premise)"])
         for row in made.iter_rows(named=True):
             write_line(file, plain[int(row["of"])], row["premise"], "wordnet", False)
@@ -176,7 +182,12 @@ def make_similar(out: Path, encoder: str) -> None:
         cosines = vectors[start : start + 1000] @ vectors.T
         cosines[held[start : start + 1000, None] != held[None, :]] = -1
         nearest = np.argsort(-cosines, axis=1)[:, 1:3]
-        pairs |= {(min(start + at, int(one)), max(start + at, int(one))) for at, row in enumerate(nearest) for one in row if start + at != one}
+        pairs |= {
+            (min(start + at, int(one)), max(start + at, int(one)))
+            for at, row in enumerate(nearest)
+            for one in row
+            if start + at != one
+        }
     found = [(a, b, round(float(vectors[a] @ vectors[b]) * 100)) for a, b in sorted(pairs) if a != b]
     write(out / "similar.json", {"texts": texts, "pairs": found})
     print(len(texts), len(found))
@@ -203,14 +214,18 @@ def pack(out: Path) -> None:
         "similar": columns(similar["pairs"]), "groups": groups,
     }  # fmt: skip
     raw = json.dumps(packed, separators=(",", ":")).encode()
-    (out / "judge.json.xz").write_bytes(lzma.compress(raw, preset=9 | lzma.PRESET_EXTREME))
+    (out / "judge.json.xz").write_bytes(lzma.compress(raw, preset=9))
     print(len(raw), (out / "judge.json.xz").stat().st_size, len(groups))
 
 
 def columns(pairs: list[list[int]]) -> list[list[int]]:
     """Pairs as columns, the first as differences: they are sorted, and compress well."""
     first = [a for a, _, _ in pairs]
-    return [[b - a for a, b in zip([0, *first], first, strict=False)], [b for _, b, _ in pairs], [c for _, _, c in pairs]]
+    return [
+        [b - a for a, b in zip([0, *first], first, strict=False)],
+        [b for _, b, _ in pairs],
+        [c for _, _, c in pairs],
+    ]
 
 
 def short(old: str, new: str) -> list[list[Any]]:

@@ -112,8 +112,25 @@ _OPPOSITE = {
     "they": "we", "we": "they", "their": "our", "our": "their", "my": "your", "your": "my", "i": "you",
     "true": "false", "right": "wrong", "legal": "illegal", "alive": "dead", "able": "unable", "likely": "unlikely",
 }  # fmt: skip
-_PRONOUNS = set("he she his him himself herself they we their our my your i".split())
-_PREPOSITIONS = set("inside outside indoors outdoors up down upstairs above under behind into onto with near".split())
+_PRONOUNS = set(["he", "she", "his", "him", "himself", "herself", "they", "we", "their", "our", "my", "your", "i"])
+_PREPOSITIONS = set(
+    [
+        "inside",
+        "outside",
+        "indoors",
+        "outdoors",
+        "up",
+        "down",
+        "upstairs",
+        "above",
+        "under",
+        "behind",
+        "into",
+        "onto",
+        "with",
+        "near",
+    ]
+)
 _QUANTIFIERS = {
     "all": ("some", "few", "no", "most"), "every": ("no", "hardly any"), "each": ("no",), "some": ("all", "no", "most"),
     "many": ("few", "no", "all"), "few": ("many", "most", "no"), "several": ("all", "no", "two"),
@@ -127,12 +144,32 @@ _QUANTIFIERS = {
     "almost": ("exactly",), "nearly": ("exactly",), "half of": ("all of",), "none of": ("some of", "all of"),
 }  # fmt: skip
 _QUANTIFIER = re.compile(rf"\b({'|'.join(sorted(_QUANTIFIERS, key=len, reverse=True))})\b", re.I)
-_NUMBERS = "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty".split()
+_NUMBERS = [
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+]
 _MODALS = {"can": ("must", "may"), "could": ("must",), "may": ("will", "must"), "might": ("will",),
            "must": ("may", "might"), "should": ("might", "did not have to"), "will": ("might", "will probably not"),
            "would": ("might", "could")}  # fmt: skip
-_SYMMETRIC = set("meet marry resemble equal match join be become include remain seem have".split())
-_SYMMETRIC_PREPOSITIONS = set("with near beside like against between alongside next than around as".split())
+_SYMMETRIC = set(
+    ["meet", "marry", "resemble", "equal", "match", "join", "be", "become", "include", "remain", "seem", "have"]
+)
+_SYMMETRIC_PREPOSITIONS = set(
+    ["with", "near", "beside", "like", "against", "between", "alongside", "next", "than", "around", "as"]
+)
 _OBJECTS = {"i": "me", "he": "him", "she": "her", "they": "them", "we": "us"}
 _SUBJECTS = {obj: sub for sub, obj in _OBJECTS.items()}
 _ADDED = (
@@ -140,7 +177,19 @@ _ADDED = (
     "for money", "near a lake", "because of the weather", "after work", "in secret", "at home", "for a living",
     "to impress people", "without help", "in the summer", "before dinner", "with great care", "during the war",
 )  # fmt: skip
-_ADVERBS = "quickly slowly happily secretly angrily quietly barely nearly almost supposedly again".split()
+_ADVERBS = [
+    "quickly",
+    "slowly",
+    "happily",
+    "secretly",
+    "angrily",
+    "quietly",
+    "barely",
+    "nearly",
+    "almost",
+    "supposedly",
+    "again",
+]
 
 #: Ways to say the same, each way round.
 _SAME = [
@@ -150,7 +199,7 @@ _SAME = [
     ("kid", "child"), ("kids", "children"), ("bike", "bicycle"), ("bikes", "bicycles"), ("photo", "picture"),
     ("couch", "sofa"), ("maybe", "perhaps"), ("near", "close to"), ("big", "large"), ("small", "little"),
     ("shop", "store"), ("begins", "starts"), ("began", "started"), ("begin", "start"), ("because", "since"),
-    ("while", "as"), ("toward", "towards"), ("until", "till"), ("over", "more than"), 
+    ("while", "as"), ("toward", "towards"), ("until", "till"), ("over", "more than"),
     ("for example", "for instance"), ("however", "nevertheless"), ("in order to", "so as to"), ("buy", "purchase"),
     ("bought", "purchased"), ("help", "assist"), ("get", "obtain"), ("got", "received"), ("lady", "woman"),
     ("guy", "man"), ("guys", "men"), ("ladies", "women"), ("talking", "speaking"), ("talk", "speak"),
@@ -239,7 +288,9 @@ def _exchange(tree: ParseTree, one: int, other: int, kind: str, verb: int | None
     first, second = _chunk(tree, one), _chunk(tree, other)
     if not first or not second or not (first[1] < second[0] or second[1] < first[0]):
         return
-    texts = [_moved_text(tree, at, span, other_at) for at, span, other_at in ((one, first, other), (other, second, one))]
+    texts = [
+        _moved_text(tree, at, span, other_at) for at, span, other_at in ((one, first, other), (other, second, one))
+    ]
     if texts[0].lower() == texts[1].lower() or tree[one].lemma == tree[other].lemma:
         return
     edits = [(*first, texts[1]), (*second, texts[0])]
@@ -292,7 +343,11 @@ def _roles(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
 def _places(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Change]:
     """A man with a dog on a boat: nouns and what is said of them exchanged."""
     for at, node in enumerate(tree.nodes):
-        if node.dep == "prep" and tree[node.head].pos == "NOUN" and node.text.lower() in ("in", "on", "under", "behind"):
+        if (
+            node.dep == "prep"
+            and tree[node.head].pos == "NOUN"
+            and node.text.lower() in ("in", "on", "under", "behind")
+        ):
             yield from (c for one in tree.children(at, "pobj") for c in _exchange(tree, node.head, one, "role", None))
         if node.dep == "prep" and node.text.lower() == "than" and tree.children(at, "pobj"):
             verb = next((one for one in tree.roots()), None)
@@ -351,7 +406,9 @@ def _words(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
 
 def _opposite(node: Node, rng: random.Random) -> str | None:
     word, lemma = node.text.lower(), node.lemma.lower()
-    if node.named or (word in ("like", "right", "left", "open", "over", "before", "after") and node.pos not in ("VERB", "ADJ")):
+    if node.named or (
+        word in ("like", "right", "left", "open", "over", "before", "after") and node.pos not in ("VERB", "ADJ")
+    ):
         return None
     if word in _OPPOSITE and node.pos != "VERB":
         return _OPPOSITE[word] if not (word == "her") else None
@@ -399,7 +456,9 @@ def _quantifiers(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterato
 
 def _moved(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Change]:
     adjectives = [at for at, one in enumerate(tree.nodes) if one.dep == "amod" and one.tag == "JJ" and at < one.head]
-    nouns = [at for at, one in enumerate(tree.nodes) if one.pos == "NOUN" and one.dep in ("nsubj", "dobj", "pobj", "ROOT")]
+    nouns = [
+        at for at, one in enumerate(tree.nodes) if one.pos == "NOUN" and one.dep in ("nsubj", "dobj", "pobj", "ROOT")
+    ]
     for at in adjectives:
         adjective, own = tree[at], tree[at].head
         others = [one for one in nouns if one != own and tree[one].lemma != tree[own].lemma]
@@ -415,7 +474,10 @@ def _moved(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
         else:
             left = [one for one in tree.children(noun, "compound", "amod", "nummod") if one < noun]
             place = tree[min([*left, noun])].start
-            yield Change("modifier moved", ((adjective.start, adjective.end + 1, ""), (place, place, adjective.text.lower() + " ")))
+            yield Change(
+                "modifier moved",
+                ((adjective.start, adjective.end + 1, ""), (place, place, adjective.text.lower() + " ")),
+            )
 
 
 def _final(tree: ParseTree) -> int:
@@ -430,15 +492,37 @@ def _clauses(tree: ParseTree) -> tuple[str, str, str, int] | None:
             continue
         below = tree.subtree(at)
         mark, end = tree[below[0]], tree[below[-1]].end
-        if mark.text.lower() in ("before", "after", "because", "when", "while", "if", "although", "since", "until", "though", "as"):
-            if end >= _final(tree) and mark.start > 8 and mark.dep in ("mark", "advmod") and tree.children(at, "nsubj", "nsubjpass"):
+        if mark.text.lower() in (
+            "before",
+            "after",
+            "because",
+            "when",
+            "while",
+            "if",
+            "although",
+            "since",
+            "until",
+            "though",
+            "as",
+        ):
+            if (
+                end >= _final(tree)
+                and mark.start > 8
+                and mark.dep in ("mark", "advmod")
+                and tree.children(at, "nsubj", "nsubjpass")
+            ):
                 main = tree.text[: mark.start].strip(" ,")
                 return main, mark.text.lower(), tree.text[mark.end : _final(tree)].strip(), _final(tree)
     return None
 
 
 def _lowered(tree: ParseTree, text: str) -> str:
-    keep = tree[0].named or tree[0].text == "I" or tree[0].text.startswith("I'") or not text[:2].istitle() and text[:1] == "I"
+    keep = (
+        tree[0].named
+        or tree[0].text == "I"
+        or tree[0].text.startswith("I'")
+        or (not text[:2].istitle() and text[:1] == "I")
+    )
     return text if keep else text[:1].lower() + text[1:]
 
 
@@ -540,7 +624,7 @@ def difference(old: str, new: str) -> tuple[Edit, ...]:
     right = 0
     while right < min(len(old), len(new)) - left and old[-1 - right] == new[-1 - right]:
         right += 1
-    while right and old[len(old) - right] not in " ." :
+    while right and old[len(old) - right] not in " .":
         right -= 1
     return ((left, len(old) - right, new[left : len(new) - right]),)
 
@@ -550,12 +634,30 @@ def _fronted(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
     for at, node in enumerate(tree.nodes):
         if node.dep == "prep" and tree[node.head].dep == "ROOT" and tree[node.head].pos in ("VERB", "AUX"):
             below = tree.subtree(at)
-            place = node.text.lower() in ("in", "on", "at", "near", "during", "under", "beside", "outside", "after", "before")
-            if place and tree.contiguous(at) and tree[below[-1]].end >= _final(tree) and tree.children(node.head, "nsubj", "nsubjpass"):
+            place = node.text.lower() in (
+                "in",
+                "on",
+                "at",
+                "near",
+                "during",
+                "under",
+                "beside",
+                "outside",
+                "after",
+                "before",
+            )
+            if (
+                place
+                and tree.contiguous(at)
+                and tree[below[-1]].end >= _final(tree)
+                and tree.children(node.head, "nsubj", "nsubjpass")
+            ):
                 if tree[node.head].lemma in ("be", "look", "believe", "live", "put", "depend", "lie"):
                     continue
                 phrase, rest = tree.text[node.start : _final(tree)], tree.text[: node.start].rstrip(" ,")
-                yield Change("fronted", ((0, _final(tree), f"{phrase[:1].upper()}{phrase[1:]}, {_lowered(tree, rest)}"),))
+                yield Change(
+                    "fronted", ((0, _final(tree), f"{phrase[:1].upper()}{phrase[1:]}, {_lowered(tree, rest)}"),)
+                )
 
 
 def _clause_fronted(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
@@ -580,12 +682,19 @@ def _there(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
         be = tree[auxiliaries[0]]
         if subjects := tree.children(roots[0], "nsubj", "nsubjpass"):
             if tree.subtree(subjects[0])[-1] == auxiliaries[0] - 1:
-                yield Change("there", ((0, tree[0].end, f"There {be.text} {tree[0].text.lower()}"), (be.start, be.end + 1, "")))
+                yield Change(
+                    "there", ((0, tree[0].end, f"There {be.text} {tree[0].text.lower()}"), (be.start, be.end + 1, ""))
+                )
 
 
 def _relative(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
     for at, node in enumerate(tree.nodes):
-        if node.dep == "acl" and node.tag in ("VBG", "VBN") and node.head == at - 1 and tree[node.head].tag in ("NN", "NNS"):
+        if (
+            node.dep == "acl"
+            and node.tag in ("VBG", "VBN")
+            and node.head == at - 1
+            and tree[node.head].tag in ("NN", "NNS")
+        ):
             be = "are" if tree[node.head].tag == "NNS" else "is"
             who = rng.choice(("who", "that")) if tree[node.head].lemma in _PEOPLE else "that"
             yield Change("relative", ((node.start, node.start, f"{who} {be} "),))
@@ -623,8 +732,16 @@ def _conjuncts(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
     for at, node in enumerate(tree.nodes):
         if node.dep != "conj" or node.pos not in ("NOUN", "ADJ", "PROPN") or tree[node.head].pos != node.pos:
             continue
-        cc = [one for one in tree.children(node.head, "cc") if node.head < one < at and tree[one].text.lower() in ("and", "or")]
-        if len(cc) != 1 or tree.children(node.head, "conj") != [at] or tree.children(at, "conj", "prep", "relcl", "acl"):
+        cc = [
+            one
+            for one in tree.children(node.head, "cc")
+            if node.head < one < at and tree[one].text.lower() in ("and", "or")
+        ]
+        if (
+            len(cc) != 1
+            or tree.children(node.head, "conj") != [at]
+            or tree.children(at, "conj", "prep", "relcl", "acl")
+        ):
             continue
         left, right = min(tree.subtree(node.head)), tree.subtree(at)
         if tree[node.head].end + 1 == tree[cc[0]].start and tree[right[0]].start == tree[cc[0]].end + 1:
@@ -638,11 +755,65 @@ def _conjuncts(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
 
 # Sentences in which anybody may have done it
 
-_DEEDS = (
-    "chase follow push pull hit kick help watch hold carry teach call kiss hug tackle attack feed photograph interview "
-    "greet lead defeat visit thank pay hire fire blame invite praise warn trust lift catch beat join ignore meet bite "
-    "scare save accuse sue insult guide pass love hate miss surprise bother cheer tease splash paint replace question"
-).split()
+_DEEDS = [
+    "chase",
+    "follow",
+    "push",
+    "pull",
+    "hit",
+    "kick",
+    "help",
+    "watch",
+    "hold",
+    "carry",
+    "teach",
+    "call",
+    "kiss",
+    "hug",
+    "tackle",
+    "attack",
+    "feed",
+    "photograph",
+    "interview",
+    "greet",
+    "lead",
+    "defeat",
+    "visit",
+    "thank",
+    "pay",
+    "hire",
+    "fire",
+    "blame",
+    "invite",
+    "praise",
+    "warn",
+    "trust",
+    "lift",
+    "catch",
+    "beat",
+    "join",
+    "ignore",
+    "meet",
+    "bite",
+    "scare",
+    "save",
+    "accuse",
+    "sue",
+    "insult",
+    "guide",
+    "pass",
+    "love",
+    "hate",
+    "miss",
+    "surprise",
+    "bother",
+    "cheer",
+    "tease",
+    "splash",
+    "paint",
+    "replace",
+    "question",
+]
 
 
 def person(tree: ParseTree, rng: random.Random) -> str | None:

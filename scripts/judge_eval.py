@@ -2,6 +2,7 @@
 
     python scripts/judge_eval.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
     python scripts/judge_eval.py score PAIRS.jsonl OUT.jsonl JUDGE ...   mutual:nli-small, cosine:ENCODER
+    python scripts/judge_eval.py results FOLDER EVAL.json.xz             what judge_train.py wrote, as FOLDER/{held,ask}.jsonl
     python scripts/judge_eval.py held SCORES.jsonl ...                   by kind of change
     python scripts/judge_eval.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
 
@@ -12,6 +13,8 @@ validation.parquet; the score of a rewording is the least over its fields. Nothi
 
 from __future__ import annotations
 
+import json
+import lzma
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,9 +45,15 @@ def paranlu_pairs(folder: Path) -> pl.DataFrame:
     """Each reworded field beside its original."""
     verdicts = pl.read_parquet(folder / "validation.parquet").with_row_index("row")
     originals = pl.read_parquet(folder / "problems.parquet").select("split", "bucket_id", a1="target1", a2="target2")
-    both = verdicts.join(originals, on=["split", "bucket_id"], how="left").filter(pl.col("decision").is_in(["valid", "invalid"]))
+    both = verdicts.join(originals, on=["split", "bucket_id"], how="left").filter(
+        pl.col("decision").is_in(["valid", "invalid"])
+    )
     parts = [
-        both.select(pl.format("{}.{}", "row", pl.lit(field)).alias("id"), pl.col(f"a{field}").alias("a"), pl.col(f"target{field}").alias("b"))
+        both.select(
+            pl.format("{}.{}", "row", pl.lit(field)).alias("id"),
+            pl.col(f"a{field}").alias("a"),
+            pl.col(f"target{field}").alias("b"),
+        )
         for field in ("1", "2")
     ]
     texts = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("a", "b")]
@@ -86,11 +95,29 @@ def by_kind(scores: pl.DataFrame, judge: str) -> pl.DataFrame:
     good = scores.filter(pl.col("label") == 1)[judge].to_numpy()
     bad = scores.filter(pl.col("label") == 0)[judge].to_numpy()
     limit = float(np.quantile(good, FALSE_DROPS))
-    rows = [{"judge": judge, "label": -1, "kind": "all", "n": len(scores), "auc": auc(good, bad), "dropped": float((bad < limit).mean())}]
+    rows = [
+        {
+            "judge": judge,
+            "label": -1,
+            "kind": "all",
+            "n": len(scores),
+            "auc": auc(good, bad),
+            "dropped": float((bad < limit).mean()),
+        }
+    ]
     for (label, kind), part in sorted(scores.group_by("label", "kind")):
         own = part[judge].to_numpy()
         value = auc(own, bad) if label else auc(good, own)
-        rows.append({"judge": judge, "label": label, "kind": kind, "n": len(own), "auc": value, "dropped": float((own < limit).mean())})
+        rows.append(
+            {
+                "judge": judge,
+                "label": label,
+                "kind": kind,
+                "n": len(own),
+                "auc": value,
+                "dropped": float((own < limit).mean()),
+            }
+        )
     return pl.DataFrame(rows)
 
 
@@ -109,12 +136,30 @@ def against_validators(folder: Path, scores: pl.DataFrame, judge: str) -> pl.Dat
     return pl.DataFrame(rows)
 
 
+def results(folder: Path, asked: Path) -> None:
+    """Write the scores of a training run as tables: of the held-out pairs with kinds, and of the pairs that it was asked."""
+    scores = dict(np.load(folder / "scores.npz"))
+    held = [json.loads(line) for line in lzma.decompress((folder / "held.jsonl.xz").read_bytes()).decode().splitlines()]
+    ask = json.loads(lzma.decompress(asked.read_bytes()))
+    table = pl.DataFrame(held, schema=["a", "b", "label", "kind"], orient="row").with_row_index("id")
+    names = {
+        "held": table.with_columns(pl.col("id").cast(pl.String)),
+        "ask": pl.DataFrame(ask, schema=["id", "a", "b"], orient="row"),
+    }
+    for name, pairs in names.items():
+        columns = {key.removeprefix(f"{name}_"): value for key, value in scores.items() if key.startswith(f"{name}_")}
+        own = [pl.Series(key, value.astype(np.float64)) for key, value in columns.items()]
+        pairs.with_columns(own).write_ndjson(folder / f"{name}.jsonl")
+
+
 def read(paths: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
     """Tables of scores joined by id, and the judges in them."""
     tables = [pl.read_ndjson(path) for path in paths]
     whole = tables[0]
     for table in tables[1:]:
-        whole = whole.join(table.drop([name for name in table.columns if name in whole.columns and name != "id"]), on="id")
+        whole = whole.join(
+            table.drop([name for name in table.columns if name in whole.columns and name != "id"]), on="id"
+        )
     return whole, [name for name in whole.columns if name not in ("id", "a", "b", "label", "kind")]
 
 
@@ -126,9 +171,15 @@ def main() -> None:
         paranlu_pairs(Path(rest[0])).write_ndjson(rest[1])
     elif what == "score":
         score(pl.read_ndjson(rest[0]), rest[2:]).write_ndjson(rest[1])
+    elif what == "results":
+        results(Path(rest[0]), Path(rest[1]))
     elif what == "held":
         table, judges = read(rest)
-        print(pl.concat([by_kind(table, judge) for judge in judges]).pivot("judge", index=["label", "kind", "n"], values=["auc", "dropped"]))
+        print(
+            pl.concat([by_kind(table, judge) for judge in judges]).pivot(
+                "judge", index=["label", "kind", "n"], values=["auc", "dropped"]
+            )
+        )
     else:
         table, judges = read(rest[1:])
         print(pl.concat([against_validators(Path(rest[0]), table, judge) for judge in judges]))

