@@ -31,7 +31,7 @@ GENERATORS = {
     "wordnet": "wordnet(n=5)",
     "masked-lm": "masked-lm(least=1, n=0)",
     "masked-lm, as in the paper": "masked-lm(subsamples=10)",
-    "structural": "structural(n=0)",
+    "structural": "structural.v1(n=0)",
     "identity": "identity",
 }
 METRICS = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "r_r", "r_s",

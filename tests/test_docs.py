@@ -26,7 +26,7 @@ from pages import read_blocks
 
 import otherwords
 import otherwords.running
-from otherwords.cli import app
+from otherwords.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from chat_server import ChatServer, number
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers import reading
@@ -273,6 +274,17 @@ def say_by_template(prompt):
     return "A" if "one letter" in prompt else NLI.labels[number(prompt) % 3]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [{"model": ["a", "a", "b", "b"]}, {"model": ["a@x", "a@x", "b@y", "b@y"], "template": ["x", "x", "y", "y"]}],
+    ids=["no templates", "two models with one each"],
+)
+def test_models_that_are_not_templates_of_one_are_not_compared_as_such(asked):
+    rows = {"bucket": ["1"] * 4, "variant": ["", "1"] * 2, "gold": ["yes"] * 4, "pred": ["yes", "no", "yes", "yes"]}
+    with refuses(Unmeasurable, field="template"):
+        ow.score(pl.DataFrame(rows | asked), ["template_flips"])
+
+
 def test_a_study_with_several_templates(tmp_path):
     with served(say_by_template) as (_, spec), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -300,7 +312,7 @@ def test_a_study_with_several_templates(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pooled = ow.score(run.folder, ["flip_rate"], pool_templates=True, replicates=50)
-        again = ow.run(tmp_path / "run", templates=["words"])
+        again = ow.run(tmp_path / "run", templates=["words"], metrics=["flip_rate", "unreadable"])
     values = {one.model: one for one in pooled}
     assert set(values) == {"m", "plain"}
     assert values["m"].value == pytest.approx((by_model["m@words"] + by_model["m@letters"]) / 2)

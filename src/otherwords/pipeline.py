@@ -42,7 +42,7 @@ from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .models.python_callable import AnyModel, as_spec
-from .models.repeating import refuse_wrong_repeats, repeats_of, warn_asked_once, warn_not_repeated
+from .models.repeating import refuse_wrong_repeats, repeats_of, warn_asked_once, warn_not_repeated, warn_remembered
 from .problem import UNREADABLE, Repeat, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
@@ -237,6 +237,7 @@ def answer(
         again = repeats_of(loaded, repeats, ways)
         warn_not_repeated([loaded.name] if repeats and not again else [])
         warn_asked_once({loaded.name: again})
+        warn_remembered(loaded, again)
         rows = opened.table()
         current().start("answers", rows.height * (1 + len(again)))
         if plan:

@@ -278,7 +278,7 @@ class Verdict:
 #: What the columns of answers to repeated questions begin with.
 AGAIN = "again:"
 #: The ways in which most models may be asked again: as the first time, or in other company.
-USUAL_WAY, SHUFFLED = "usual", "shuffled"
+USUAL_WAY, SHUFFLED, COLD = "usual", "shuffled", "cold"
 
 
 class Repeat(NamedTuple):

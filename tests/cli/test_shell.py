@@ -93,3 +93,23 @@ def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers,
         assert error.count("\n") == 1
     assert not (place / "out.jsonl").exists()
     assert leftovers() == []
+
+
+def test_ctrl_c_while_modules_load_shows_no_traceback(place):
+    """There is nothing to put in order yet: the process ends as any other does."""
+    stopping = """
+import os, signal, sys
+
+class Stopping:
+    def find_spec(self, name, *_):
+        if name == "otherwords.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Stopping())
+from otherwords.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", stopping, "list"], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

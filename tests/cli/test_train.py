@@ -193,7 +193,8 @@ def test_help_lists_every_trainer_in_its_own_words(cli):
     assert all(f"  {name} " in shown for name in TRAINERS)
 
 
-def test_a_trainer_of_a_plug_in_is_a_command(cli, place):
+@pytest.mark.parametrize("named", [("--plugin", "mine.py"), ("--plugin=mine.py",)])
+def test_a_trainer_of_a_plug_in_is_a_command(cli, place, named):
     (place / "mine.py").write_text(
         "from dataclasses import dataclass\n"
         "from typing import ClassVar\n"
@@ -205,7 +206,7 @@ def test_a_trainer_of_a_plug_in_is_a_command(cli, place):
         "    def fit(self, data, folder, seed):\n        return BagOfWords(steps=1).fit(data, folder, seed)\n"
     )
     try:
-        done = cli("train", "brief", "--plugin", "mine.py", "--data", "everyday", "-o", "m")
+        done = cli("train", "brief", *named, "--data", "everyday", "-o", "m")
         assert done.stdout.startswith("m is trained")
         assert '"trainer": "brief.v1()#' in (place / "m" / "trained.json").read_text()
     finally:

@@ -42,8 +42,8 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
             pred = LABELS[int(p.argmax())] if chance.random() < 0.7 else gold
             name = f"b{bucket}~{variant}" if variant else None
             text = " ".join(chance.choice(WORDS, 4))
-            rows.append(("m", f"b{bucket}", name, gold, pred, f"c{bucket // 2}", text, *p))
-    columns = ["model", "bucket", "variant", "gold", "pred", "cluster", "hypothesis"]
+            rows.append(("m", "x", f"b{bucket}", name, gold, pred, f"c{bucket // 2}", text, *p))
+    columns = ["model", "template", "bucket", "variant", "gold", "pred", "cluster", "hypothesis"]
     frame = pl.DataFrame(
         rows, schema=[*columns, *(f"p:{label}" for label in LABELS)], orient="row", infer_schema_length=None
     )
@@ -70,9 +70,9 @@ def marked(metric, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def second(frame: pl.DataFrame) -> pl.DataFrame:
-    """Another model's answers to the same questions: it is right where it says anything but neutral."""
+    """Answers to the same questions by another template: right where it says anything but neutral."""
     better = pl.when(pl.col("pred") == "neutral").then("pred").otherwise("gold")
-    return frame.with_columns(pl.lit("n").alias("model"), better.alias("pred"))
+    return frame.with_columns(pl.lit("m@y").alias("model"), pl.lit("y").alias("template"), better.alias("pred"))
 
 
 def in_whole_table(metric, frame: pl.DataFrame) -> pl.DataFrame:
@@ -321,7 +321,7 @@ def test_two_models_can_be_compared_with_it(spec, metric):
             ow.compare(both, using=[spec], replicates=50)
         return
     for one in ow.compare(both, using=[spec], task="nli", replicates=400):
-        assert (one.model, one.other) == ("m", "n")
+        assert (one.model, one.other) == ("m", "m@y")
         assert (one.n_units > 0) == (one.difference is not None)
         assert one.n_answers >= one.n_units
         if one.p_swap is not None:

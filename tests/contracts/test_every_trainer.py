@@ -111,7 +111,16 @@ def test_a_damaged_folder_is_refused_aloud(trainer, model, tmp_path):
     pairs, refused = [row.texts for row in rows(20, seed=8)], list[str]()
     for path in sorted(one for one in model.iterdir() if one.is_file() and one.name not in RECORDS[1:]):
         whole = path.read_bytes()
-        for content in (None, b"", whole[: len(whole) // 2], b"[1, 2]", b"hello", bytes(range(256)) * 8):
+        for content in (
+            None,
+            b"",
+            whole[: len(whole) // 2],
+            b"[1, 2]",
+            b"null",
+            b'{"words": ["a"], "by_field": false}',
+            b"hello",
+            bytes(range(256)) * 8,
+        ):
             damaged = shutil.copytree(model, tmp_path / "model")
             (damaged / path.name).write_bytes(content) if content is not None else (damaged / path.name).unlink()
             try:

@@ -1002,7 +1002,7 @@ def never_right(models: Sequence[Answers]) -> Numbers:
 
 
 def template_flips(models: Sequence[Answers]) -> Numbers:
-    """Of all wordings and all pairs of models, how often the two answer differently; templates are models here."""
+    """Of all wordings and all pairs of models, how often the two answer differently: the templates of one model."""
     pieces = []
     for same in _side_by_side(models):
         rows = [{row["variant"]: row["pred"] for row in (b.original, *b.variants)} for b in same]

@@ -314,6 +314,8 @@ TEXTS = ("jaccard", "token_overlap", "lexical_distance")
 CONTRASTS = ("sensitivity", "contrast_accuracy", "contrast_consistency")
 REPEATS = ("repeat_flips", "flip_rate_net", "way_flips")
 ACROSS = ("snr", "hard_cases", "never_right", "template_flips")
+#: These models have no templates: what compares them has a test of its own.
+APART = ("template_flips",)
 TESTSET = ("accuracy_corrected", "p_c_corrected", "p_c_distinct_corrected", "coverage", "accuracy_testset")
 
 
@@ -322,7 +324,12 @@ def _allows(table: Table, name: str, merge: str, options: Mapping[str, Any]) -> 
     needs = metrics()[name]
     if name == "majority_vote" and not options["original"]:
         needs = "gold labels"
-    if name in TESTSET or (name in REPEATS and not table.again) or (name == "way_flips" and "cold" not in table.again):
+    if (
+        name in APART
+        or name in TESTSET
+        or (name in REPEATS and not table.again)
+        or (name == "way_flips" and "cold" not in table.again)
+    ):
         return False
     if name in TEXTS and not table.texts:
         return False
@@ -513,7 +520,7 @@ def test_no_metric_is_forgotten() -> None:
 
 def test_every_metric_is_measured_on_many_tables() -> None:
     counts = Counter(name for seed in range(TABLES) for name in make_table(seed).specs)
-    few = {name: counts[name] for name in LOOPS if name not in TESTSET and counts[name] < 30}
+    few = {name: counts[name] for name in LOOPS if name not in (*TESTSET, *APART) and counts[name] < 30}
     assert not few
 
 
@@ -808,6 +815,18 @@ def test_hard_cases_by_runs_are_those_of_the_loops(seed: int) -> None:
     [score] = ow.score(frame, ["hard_cases(runs_of=architecture)"])
     runs = {"one": [table.answers("m0"), table.answers("m1")], "other": [table.answers("m2")]}
     assert near(score.value, loops.hard_cases_over_runs(runs).value)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_flips_between_templates_are_those_of_the_loops(seed: int) -> None:
+    draw = random.Random(f"templates {seed}")
+    table = make_table(draw.randrange(10**6))
+    while not (table.originals and len(table.models) == 3):
+        table = make_table(draw.randrange(10**6))
+    asked = pl.col("model").replace_strict({"m0": "m@a", "m1": "m@b", "m2": "other"})
+    template = pl.col("model").replace_strict({"m0": "a", "m1": "b", "m2": None}, return_dtype=pl.String)
+    [score] = ow.score(table.frame().with_columns(asked, template.alias("template")), ["template_flips"])
+    assert near(score.value, loops.template_flips([table.answers("m0"), table.answers("m1")])[""].value)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -109,7 +109,9 @@ def test_a_plain_reply_has_its_own_layout_and_llama_cpp_that_of_chats() -> None:
     [
         ("<think>Is it?\nYes.</think>\n\nyes", "stop", "yes"),
         ("<think>Is it?", "length", ""),
-        ("yes <think>", "stop", "yes <think>"),
+        ("yes <think>", "stop", ""),
+        ("Is it?</think> yes", "stop", "yes"),
+        ("yes, I think", "stop", "yes, I think"),
         (None, "content_filter", ""),
     ],
 )

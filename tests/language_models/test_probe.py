@@ -17,10 +17,10 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, LimitReached, ServerFailed
 from otherwords.language_models import pacing
-from otherwords.language_models.budget import Budget, spending
+from otherwords.language_models.budget import Budget, Price, Prices, spending
 from otherwords.language_models.completion import Capabilities
 from otherwords.language_models.endpoint import Endpoint
-from otherwords.language_models.probe import CHOICES, find_capabilities, find_stored, probe
+from otherwords.language_models.probe import CHOICES, MOST_REQUESTS, find_capabilities, find_stored, probe
 from otherwords.language_models.sending import Manner
 from otherwords.models.api import probed
 
@@ -77,7 +77,16 @@ def test_a_damaged_result_is_found_out_again(tiny: Endpoint) -> None:
 
 
 def test_limits_hold_for_it(tiny: Endpoint) -> None:
-    with spending(Budget(max_requests=3)), refuses(LimitReached):
+    with spending(Budget(max_requests=3)) as budget, refuses(LimitReached):
+        probe(tiny)
+    assert budget.spent(tiny.identity).requests == 0, "a probe that cannot be finished is not begun"
+    with spending(Budget(max_requests=MOST_REQUESTS["openai"])):
+        assert probe(tiny).requests <= MOST_REQUESTS["openai"]
+
+
+def test_a_probe_that_a_limit_of_costs_ends_says_what_to_do(tiny: Endpoint) -> None:
+    prices = Prices({tiny.model: Price(1.0, 1.0, 1.0)})
+    with spending(Budget(max_cost=0.001, prices=prices)), refuses(LimitReached):
         probe(tiny)
 
 
@@ -242,3 +251,13 @@ def test_a_server_that_wants_a_long_rest_is_left_alone() -> None:
 def test_what_is_on_no_server_cannot_be_probed() -> None:
     with refuses(BadInput):
         probed("scripted")
+
+
+@pytest.mark.parametrize("body", [b"null", b"{}", b'{"choices": []}'])
+def test_a_server_whose_replies_nobody_understands_is_refused(body: bytes) -> None:
+    """It accepts everything, and says nothing: it can be asked neither in chats nor otherwise."""
+    with (
+        ChatServer(answer=lambda *_: (200, {}, body)) as server,
+        pytest.raises(ServerFailed, match="lacks what was asked"),
+    ):
+        probe(Endpoint("m", server.url), Manner(2.0, 2.0))

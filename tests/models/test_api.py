@@ -260,6 +260,8 @@ def test_stored_replies_are_shown_and_deleted(cli, tmp_path: Path) -> None:
         assert pruned == "30 answers deleted, 30 replies of servers\n"
         assert cli(*asked, "-o", "a.jsonl").exit_code == 0
         assert server.requests == 60
+        pruned = cli("cache", "prune", "--model", ":words@", "--cache", "c.sqlite").stdout
+        assert pruned.startswith("30 answers deleted, 0 replies of servers: these are kept by model and server")
 
 
 def test_an_address_that_is_not_encrypted_is_warned_of() -> None:

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from replying import KnowingTokens, Replying
 
 from otherwords.errors import BadInput
-from otherwords.language_models.completion import FILTER, LENGTH, Capabilities, Completion, Message
+from otherwords.language_models.completion import (
+    FILTER,
+    LENGTH,
+    Capabilities,
+    Completion,
+    Message,
+    without_reasoning,
+)
 from otherwords.models.prompting import prompted
-from otherwords.models.readouts import find_label, label_logs, refuse_alike, without_reasoning
+from otherwords.models.readouts import find_label, label_logs, refuse_alike
 from otherwords.problem import TASKS, Batch
 
 RTE, NLI = TASKS["rte"], TASKS["nli"]
@@ -300,7 +307,7 @@ def test_repeats_are_asked_in_their_way():
 
     model = Replying(Completion("yes"), Capabilities(cold="cache_prompt"))
     asked = prompted(model, RTE)
-    assert asked.ways == ("usual", "alone", "cold")
+    assert asked.ways == ("cold", "usual", "alone")  # the first is the default: from memory, a server repeats itself
     asked(Batch(RTE, {"premise": ["a"], "hypothesis": ["b"]}, Repeat("cold", 2)))
     assert (model.asked[0].way, model.asked[0].repeat) == ("cold", 2)
     assert model.asked[0].messages[-1] == Message(

@@ -288,6 +288,11 @@ def test_missing_and_foreign_shots_are_refused(own, tmp_path):
         alone.before(alone.pools[0][0].texts)
 
 
+def test_fewer_shots_than_none_are_refused(own):
+    with pytest.raises(BadInput, match="shots: found -5; give 0 or more"):
+        draw(few(own, count=6), RTE, count=-5)
+
+
 def test_shots_are_asked_and_signed(own, tmp_path):
     name = data(tmp_path / "train.jsonl")
     path = own(OWN + "[shots]\ncount = 2\n", name="few.toml")

@@ -15,8 +15,10 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
+from otherwords.papers import ie_data
 from otherwords.papers.experiment import opened
 from otherwords.papers.ie_cells import matched_rows, propose
+from otherwords.papers.ie_data import IEData, prepare_data
 from otherwords.papers.ie_experiment import run_ie_test
 from otherwords.papers.ie_settings import read_ie_settings
 from otherwords.significance.ie_test import matched, matched_answers
@@ -426,6 +428,7 @@ def test_a_scan_is_not_a_dry_run(place):
 def test_values_of_rho_that_differ_by_rounding_are_one(place):
     done = run_ie_test(settings(place, rho=[0.3, 0.1 + 0.2], runs=1), out="x")
     assert done.settings.rho == [0.3]
+    assert str(read_ie_settings(settings(place, rho=[-0.0, 0]), Path("y")).rho) == "[0.0]"
     assert done.results is not None
     assert done.results.runs.height == 1
 
@@ -447,6 +450,27 @@ def test_damaged_data_are_prepared_again(finished, place, file, content):
     (folder / "data" / "mine" / file).write_text(content)
     run_ie_test(values, out=folder)
     assert results_of(folder) == results_of(finished[0] / "x")
+
+
+def test_data_whose_preparation_was_cut_short_are_prepared_again(place, monkeypatch):
+    """Its parts may be of two preparations, and none of them is damaged."""
+    values = settings(place)["datasets"]["mine"]
+    folder, phi = place / "mine", "contractions(field=premise)"
+    prepare_data("mine", IEData(**values), phi, 1, folder)
+    whole = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+    def stopped(folder, part, *given):
+        if part == "test":
+            raise KeyboardInterrupt
+        return write(folder, part, *given)
+
+    write = ie_data._write_part
+    monkeypatch.setattr(ie_data, "_write_part", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_data("mine", IEData(**{**values, "train_size": 9}), phi, 1, folder)
+    monkeypatch.setattr(ie_data, "_write_part", write)
+    prepare_data("mine", IEData(**values), phi, 1, folder)
+    assert {path.name: path.read_bytes() for path in folder.glob("*.parquet")} == whole
 
 
 @pytest.mark.parametrize("content", ["", "hello", "[1]", "{}"])
@@ -727,6 +751,12 @@ def test_a_wrong_rho_is_named_where_it_stands(place):
         run_ie_test("x.toml", out="x")
     with refuses(BadInput, where="", field="rho"):
         run_ie_test(settings(place), out="x", rho=[2.0])
+
+
+def test_an_option_that_is_wrong_is_not_looked_for_in_the_file(place):
+    Path("x.toml").write_text(as_toml(settings(place)))
+    with refuses(BadInput, where="", field="runs"):
+        run_ie_test("x.toml", out="x", runs=0)
 
 
 def test_a_data_set_that_cannot_be_split_is_named(place):

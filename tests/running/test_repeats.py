@@ -252,3 +252,26 @@ def test_a_suite_that_has_repeats_of_another_model_keeps_them_apart() -> None:
     rows = [{"id": "a", "premise": "It rains.", "hypothesis": "Wet.", "label": "neutral", "again:usual:1": "neutral"}]
     table = ow.answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)
     assert "input_again:usual:1" in table.columns
+
+
+@pytest.mark.parametrize(
+    ("ways", "given", "warned"),
+    [
+        (("cold", "usual", "alone"), (), ""),
+        (("cold", "usual", "alone"), ("usual",), "repeat_ways='cold' asks without it"),
+        (("usual", "alone"), (), "perhaps `otherwords probe` finds out how"),
+        (("usual", "alone"), ("usual", "alone"), ""),
+    ],
+)
+def test_a_server_that_may_repeat_from_memory_is_warned_of(
+    ways: tuple[str, ...], given: tuple[str, ...], warned: str
+) -> None:
+    """Asked as usual, a server that remembers prompts shows no noise; it is asked cold where it can be."""
+    model = ow.Model(lambda batch: ["neutral"] * len(batch), ways=ways, by_driver=True)
+    rows = pl.DataFrame({"premise": ["A dog runs."], "hypothesis": ["It moves."], "label": ["neutral"]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = ow.answer(rows, model, repeats=2, repeat_ways=given, canary=False, cache=False)
+    assert f"again:{(given or ways)[0]}:2" in table.columns
+    said = [str(one.message) for one in caught if "remembers prompts" in str(one.message)]
+    assert (warned in said[0]) if warned else not said

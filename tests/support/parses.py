@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from otherwords.grammar.equivalences import Rewriter, can_be_reversed, rewritings
+from otherwords.grammar.equivalences import can_be_reversed, rewritings
 from otherwords.grammar.parsing import Node, ParseTree, parser
+from otherwords.grammar.rewriting import Rewriter
 
 _PARTS = {"DT": "DET", "NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "IN": "ADP", "TO": "ADP"}
 _PARTS |= {"PRP": "PRON", "PRP$": "PRON", "JJ": "ADJ", "CD": "NUM", "CC": "CCONJ", "RB": "ADV", "MD": "AUX"}

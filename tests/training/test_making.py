@@ -29,8 +29,9 @@ from otherwords.problem import TASKS, Batch
 from otherwords.registry import load_plugins, trainers
 from otherwords.storage.files import lock_folder
 from otherwords.training import making
+from otherwords.training.data import TrainingData, TrainingRow
 from otherwords.training.history import describe, draw
-from otherwords.training.making import train
+from otherwords.training.making import fit, train
 from otherwords.training.objectives import read_examples
 from otherwords.training.prepared import prepared_settings, train_prepared
 from otherwords.training.settings import TrainingSettings
@@ -48,7 +49,7 @@ def recipe(encoder, tmp_path):
 
 
 def content(folder):
-    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
+    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir()) if path.name != ".lock"}
 
 
 def lines(path):
@@ -161,6 +162,19 @@ def test_two_processes_do_not_train_the_same(recipe, tmp_path):
     assert train(recipe, out=tmp_path / "m").figures
 
 
+def test_what_another_process_is_preparing_is_left_to_it(recipe, tmp_path):
+    """Reading the data may take minutes, in which the same command is easily given twice."""
+    data = tmp_path / "m" / "data"
+    data.mkdir(parents=True)
+    with lock_folder(tmp_path / "m", data / ".lock"):
+        (data / "left-out.jsonl").write_text("")
+        with refuses(Busy):
+            train({"data": recipe["data"]}, "bag_of_words", out=tmp_path / "m")
+        assert (data / "left-out.jsonl").read_text() == ""
+    (data / "left-out.jsonl").unlink()  # it was killed before it wrote anything
+    assert train({"data": recipe["data"]}, "bag_of_words", out=tmp_path / "m").figures
+
+
 def test_settings_changed_by_hand_are_noticed(recipe, tmp_path):
     train(recipe, out=tmp_path / "m", prepare_only=True)
     path = tmp_path / "m" / "data" / "settings.json"
@@ -180,6 +194,12 @@ def test_what_is_left_out_is_kept(recipe, tmp_path):
     assert len(kept) == sum(counts.values()) - 1  # of rows without a majority label, only the number is known
     seen = {text.casefold() for text in toy_rows(1)[0][:2]}
     assert all(seen & set(row["texts"]) for row in kept if "texts" in row)
+
+
+def test_a_label_that_reads_like_a_message_is_an_error_like_any_other_wrong_one(recipe, tmp_path):
+    odd = problems(tmp_path / "odd.jsonl", [["a dog runs", "a dog runs", "found an empty text"], *toy_rows(9)])
+    with refuses(BadInput):
+        train({"data": [odd]}, "bag_of_words", out=tmp_path / "m")
 
 
 def test_other_tasks_have_other_labels(recipe, tmp_path):
@@ -455,11 +475,33 @@ def test_a_damaged_record_of_a_training_is_named(recipe, tmp_path, name, content
         train(given, "bag_of_words", out=tmp_path / "m")
 
 
+@pytest.mark.parametrize("content", ["", "[1]", "{half"])
+def test_damaged_settings_of_a_training_are_named(recipe, tmp_path, content):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    path = tmp_path / "m" / "data" / "settings.json"
+    path.write_text(content)
+    with refuses(BadInput, where=str(path)):
+        train(recipe, out=tmp_path / "m")
+
+
+def test_other_meanings_of_the_labels_that_are_validated_are_another_training(tmp_path):
+    """Which model is kept, and its figures, hang on them."""
+    rows = [TrainingRow((one, two), label) for one, two, label in toy_rows(60)]
+    valid = [row._replace(label="yes" if row.label == LABELS[0] else "no") for row in rows[40:]]
+    meanings = dict(zip(LABELS, ("yes", "no", "no"), strict=True))
+    data = TrainingData(TASKS["nli"], train=rows[:40], valid=valid, merged=meanings)
+    figures = fit(trainers.make("bag_of_words"), data, tmp_path / "m")
+    assert fit(trainers.make("bag_of_words"), data, tmp_path / "m") == figures
+    data.merged = dict(zip(LABELS, ("no", "yes", "yes"), strict=True))
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        fit(trainers.make("bag_of_words"), data, tmp_path / "m")
+
+
 def test_a_trainer_of_a_user_is_trained(own_trainer, recipe, tmp_path):
     result = train({"data": recipe["data"]}, "own", out=tmp_path / "m", figure="0.25")
     assert result.figures == {"valid_accuracy": 0.25}
     assert train({"data": recipe["data"]}, "own", out=tmp_path / "m", figure="0.25").before
-    with refuses(BadInput, field="--prepare"):
+    with refuses(BadInput, field="prepare_only"):
         train({"data": recipe["data"]}, "own", out=tmp_path / "n", prepare_only=True)
 
 

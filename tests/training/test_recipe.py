@@ -37,6 +37,7 @@ def test_our_recipes_can_be_read(path):
     "text",
     [
         "start = ",
+        pytest.param("start = " + "[" * 3000, id="too deep"),
         'start = "a"\ndata = ["x"]\nepoch = 3',
         'start = "a"\ndata = ["x"]\nobjective = "nli"',
         'start = "a"\ndata = ["x"]\nepochs = "3"',

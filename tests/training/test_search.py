@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 from refusals import refuses
 
-from otherwords.errors import BadInput, UnknownName
+from otherwords.errors import BadInput, Busy, UnknownName
 from otherwords.models.trained import read_trained
 from otherwords.problem import TASKS
 from otherwords.registry import trainers
 from otherwords.running.engines import closing, make_engine
+from otherwords.storage.files import lock_folder
 from otherwords.training import making
 from otherwords.training import search as module
 from otherwords.training.data import TrainingData, TrainingRow
 from otherwords.training.making import train
 from otherwords.training.search import _draws, presets, read_space, search, train_best
 
-from .conftest import problems, toy_rows
+from .conftest import LABELS, problems, toy_rows
 
 NLI = TASKS["nli"]
 SPACE = {"penalty": {"from": 0.001, "to": 1000.0, "log": True}, "steps": [5, 20, 60]}
@@ -97,6 +98,16 @@ def test_another_search_in_the_same_place_is_refused_and_other_rows_are_tried_an
     other.train = other.train[:30]
     search(trainers.make("bag_of_words"), SPACE, other, tmp_path / "s", 2)
     assert [row["valid_loss"] for row in table(tmp_path / "s")] != [row["valid_loss"] for row in before]
+
+
+def test_other_meanings_of_the_labels_that_are_validated_are_tried_anew(tmp_path):
+    data = toy()
+    data.valid = [row._replace(label="yes" if row.label == LABELS[0] else "no") for row in data.valid]
+    for meant in (("yes", "no", "no"), ("no", "yes", "yes")):
+        data.merged = dict(zip(LABELS, meant, strict=True))
+        search(trainers.make("bag_of_words"), {"steps": [60]}, data, tmp_path / "s", 1)
+        search(trainers.make("bag_of_words"), {"steps": [60]}, data, tmp_path / meant[0], 1)
+        assert without_times(table(tmp_path / "s")) == without_times(table(tmp_path / meant[0]))
 
 
 def test_a_small_space_is_searched_whole(tmp_path):
@@ -175,6 +186,38 @@ def test_a_larger_search_replaces_the_model_where_it_finds_better_options(tmp_pa
     assert train_best(recipe, "bag_of_words", budget=4, seed=seed, **given).before
 
 
+def test_a_file_of_the_user_is_not_deleted_with_the_former_model(tmp_path):
+    recipe = {"data": [problems(tmp_path / "d.jsonl", toy_rows(120))], "valid": 0.2}
+    space = {"penalty": [1e5, 1.0], "steps": [1, 60]}
+    given = {"space": space, "out": tmp_path / "m", "seed": next(n for n in range(50) if _first_is_bad(space, n))}
+    former = train_best(recipe, "bag_of_words", budget=1, **given)
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    with refuses(BadInput, where=str(tmp_path / "m")):
+        train_best(recipe, "bag_of_words", budget=4, **given)
+    assert (tmp_path / "m" / "notes.txt").read_text() == "mine"
+    assert read_trained(tmp_path / "m").figures == former.figures
+    (tmp_path / "m" / "notes.txt").unlink()
+    assert train_best(recipe, "bag_of_words", budget=4, **given).figures["valid_loss"] < former.figures["valid_loss"]
+
+
+def test_one_process_at_a_time_searches_in_a_folder(tmp_path):
+    recipe = {"data": [problems(tmp_path / "d.jsonl", toy_rows(60))], "valid": 0.2}
+    given = {"space": {"steps": [1, 2]}, "out": tmp_path / "m"}
+    train_best(recipe, "bag_of_words", budget=1, **given)
+    with lock_folder(tmp_path / "m", tmp_path / "m" / "search" / ".lock"), refuses(Busy):
+        train_best(recipe, "bag_of_words", budget=2, **given)
+    assert len(table(tmp_path / "m" / "search")) == 1
+    assert train_best(recipe, "bag_of_words", budget=2, **given).figures
+
+
+def test_the_checkpoints_of_the_best_trial_are_kept(tmp_path, encoder):
+    recipe = {"start": str(encoder), "data": [problems(tmp_path / "d.jsonl", toy_rows(40))], "valid": 0.2}
+    recipe |= {"max_length": 16, "device": "cpu", "batch": 16, "epochs": 1, "checkpoints": True}
+    train_best(recipe, out=tmp_path / "m", budget=1, space={"learning_rate": [1e-3]})
+    [kept] = (tmp_path / "m" / "checkpoints").iterdir()
+    assert (kept / "model.safetensors").read_bytes() == (tmp_path / "m" / "model.safetensors").read_bytes()
+
+
 def _first_is_bad(space: dict[str, list[float]], seed: int) -> bool:
     return _draws(trainers.make("bag_of_words"), space, 1, seed) == [{"penalty": 1e5, "steps": 1}]
 
@@ -250,8 +293,10 @@ def test_wrong_searches_are_refused_before_any_trial(tmp_path):
     with refuses(BadInput, field="search"):
         search(trainers.make("bag_of_words"), SPACE, TrainingData(NLI, train=toy().train), tmp_path / "s", 2)
     (tmp_path / "bad.toml").write_text("steps = ")
-    with refuses(BadInput, where=str(tmp_path / "bad.toml")):
-        search(trainers.make("bag_of_words"), tmp_path / "bad.toml", toy(), tmp_path / "s", 2)
+    (tmp_path / "deep.toml").write_text("steps = " + "[" * 3000)
+    for name in ("bad.toml", "deep.toml"):
+        with refuses(BadInput, where=str(tmp_path / name)):
+            search(trainers.make("bag_of_words"), tmp_path / name, toy(), tmp_path / "s", 2)
     with refuses(UnknownName):
         train_best({"data": ["everyday"]}, "bagofwords", out=tmp_path / "s", space=SPACE)
     assert not (tmp_path / "s").exists()

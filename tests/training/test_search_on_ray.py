@@ -69,14 +69,14 @@ def test_a_search_on_ray_is_the_same_as_here_and_outlives_a_killed_worker(here, 
 
 def test_what_cannot_end_well_is_one_error_before_any_trial(here, address):
     elsewhere = ("--engine", address, "--workers", 1, "-o", "m")
-    for wrong, told in (
+    for wrong, message in (
         ((*SEARCH[:5], "absent.jsonl", *SPACE), "absent.jsonl"),
         ((*SEARCH, "--space", "absent.toml", "--search", 2), "absent.toml"),
         ((*SEARCH, *SPACE, "--gpu-share", 1), "gpu_share: found 1; no node has more than 0 GPUs"),
     ):
         done = otherwords(*wrong, *elsewhere)
         assert done.returncode == 2, done.stderr
-        assert told in done.stderr.strip().splitlines()[-1]
+        assert message in done.stderr.strip().splitlines()[-1]
     assert not Path("fits").exists()
     assert not Path("m").exists()
 

@@ -92,6 +92,33 @@ def test_the_tautology_goes_to_the_targets_where_the_hypothesis_is_none():
     assert update.text["update"] == "It rains and true is true."
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Who sleeps?", "a question"),
+        ('He asks: "Who sleeps?"', "a question"),
+        ("Ann thinks a dog sleeps.", "what somebody believes or says"),
+        ("It rains. The judge said he was guilty.", "what somebody believes or says"),
+        ("Bill has shown that athletes are smart.", "what somebody believes or says"),
+        ("They are waiting to see if it rains.", "what somebody believes or says"),
+    ],
+)
+def test_no_tautology_within_a_question_or_an_attitude(text, why):
+    [note] = vary("tautology.v2", problem(hypothesis=text))
+    assert (note.what, dict(note.about)) == (f"left out: it would become part of {why}", {"field": "hypothesis"})
+    [made] = vary("tautology.v1", problem(hypothesis=text))
+    assert " and true is true" in made.text["hypothesis"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A dog sleeps.", "Who knows? It rains.", "Ann said it. A dog sleeps.", "She was never on that track before."],
+)
+def test_other_texts_get_the_tautology(text):
+    [made] = vary("tautology.v2", problem(hypothesis=text))
+    assert made.text["hypothesis"] == text[:-1] + " and true is true."
+
+
 def test_an_absent_premise_gets_no_tautology():
     assert vary("tautology(field=premise)", problem("", task="d-nli", update="It rains.")) == []
 
@@ -201,7 +228,7 @@ def test_laws_of_scrambled_texts(text, words, inner, seed):
 
 def test_the_bundled_problems_all_have_words_to_scramble():
     frame = ow.load("everyday(split=all)")
-    for spec in ("scramble", "tautology"):
+    for spec in ("scramble", "tautology.v1"):
         variants = ow.vary(frame, [spec])
         assert variants["of"].to_list() == frame["id"].to_list()
     assert "changes" in ow.vary(frame, ["scramble"]).columns

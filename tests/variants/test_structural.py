@@ -29,7 +29,7 @@ def vary(one: Problem, options: str = "", seed: int = 1) -> list[Variant]:
 
 
 def all_of(one: Problem, options: str = "", seed: int = 1) -> list[Variant | Note]:
-    return list(generators.make(f"structural({options})").function([one], [seed]))
+    return list(generators.make(f"structural.v1({options})").function([one], [seed]))
 
 
 BOTH = problem("A man and a woman are walking a dog.", "A dog is chasing a red ball.")
@@ -237,7 +237,7 @@ def test_a_profile_knows_the_words_that_changed():
             "label": ["neutral"],
         }
     )
-    suite = pl.concat([frame, ow.vary(frame, ["structural"])], how="diagonal_relaxed")
+    suite = pl.concat([frame, ow.vary(frame, ["structural.v1"])], how="diagonal_relaxed")
     assert ow.profile(suite).whole.share_changed == 1.0
 
 
@@ -250,14 +250,14 @@ def test_what_is_left_out_reaches_the_notes(tmp_path):
             "label": ["neutral"],
         }
     )
-    assert ow.vary(frame, ["structural"], notes=tmp_path / "notes.csv")["rewriting"].to_list() == ["passive"]
+    assert ow.vary(frame, ["structural.v1"], notes=tmp_path / "notes.csv")["rewriting"].to_list() == ["passive"]
     [note] = pl.read_csv(tmp_path / "notes.csv").rows(named=True)
     assert note["what"].startswith("left out: ")
     assert (note["id"], note["count"], note["rewriting"]) == ("a", 1, "adjective to clause")
 
 
 def test_the_signature_says_what_decides():
-    signature = generators.make("structural").signature
+    signature = generators.make("structural.v1").signature
     assert "/parser+lemminflect-" in signature
     assert "+inflect-" in signature
 
@@ -272,7 +272,7 @@ def test_the_signature_says_what_decides():
 )
 def test_wrong_options(options):
     with refuses(BadInput):
-        generators.make(f"structural({options})")
+        generators.make(f"structural.v1({options})")
 
 
 def test_an_unknown_field_is_an_error():
@@ -286,5 +286,5 @@ def test_without_spacy_the_install_command_is_reported(monkeypatch):
     monkeypatch.setattr(pipelines, "find_spec", lambda name: None)
     parser.cache_clear()
     with refuses(MissingExtra):
-        generators.make("structural")
+        generators.make("structural.v1")
     parser.cache_clear()

@@ -30,7 +30,7 @@ def meanings(text: str, kind: str = "") -> list[str]:
         ["some men", "several men", "a few men"],
         ["at least 2", "no less than two", "two or more"],
         ["at most 2", "no more than two", "up to two"],
-        ["more than 100 men", "over 100 men", "over a hundred men"],
+        ["more than 100 men", "over 100 men", "over a hundred men", "over one hundred men"],
         ["less than 100 men", "fewer than 100 men", "under a hundred men"],
         ["some 30 men", "about 30 men", "approximately thirty men"],
         ["nothing but rain", "only rain"],

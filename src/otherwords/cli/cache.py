@@ -80,7 +80,10 @@ def prune(
     line = f"{deleted:,} answers deleted"
     if (beside := replies_path(path)).is_file():
         with ReplyStore(beside) as replies:
-            line += f", {replies.prune(model=model, older_than_days=older_than):,} replies of servers"
+            gone = replies.prune(model=model, older_than_days=older_than)
+        line += f", {gone:,} replies of servers"
+        if deleted and model and not gone:
+            line += ": these are kept by model and server, and not by template (otherwords cache info names them)"
     typer.echo(line)
 
 

@@ -18,7 +18,7 @@ TRAINERS = {
     "boosted": "Gradient boosting on bag of words: the baseline of the IE paper, with xgboost.",
     "bag_of_words": "Logistic regression on the words that the last field shares with the others, and those that it "
     "adds.",
-    "ngrams": "The classifier of fastText: word n-grams, hashed, with a linear layer; needs numpy alone.",
+    "ngrams": "The classifier of fastText: word n-grams, hashed, with a linear layer; needs no extra.",
     "bow_mlp": "Means of word vectors and a network of three layers (PaRTE, Appendix A.1); needs torch.",
     "bilstm": "A BiLSTM over word vectors and a network of three layers (PaRTE, Appendix A.2; InferSent); needs torch.",
     "masked-lm": "Fine-tune an encoder to guess masked words.",
@@ -31,7 +31,8 @@ class TrainerCommands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; the error about a name that is none lists the trainers. A plug-in is loaded later."""
-        if args[0] not in self.commands and "--plugin" not in args:
+        named = any(one.partition("=")[0] == "--plugin" for one in args)
+        if args[0] not in self.commands and not named:
             from ..registry import trainers
 
             trainers.get(args[0])

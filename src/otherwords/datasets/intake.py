@@ -28,6 +28,8 @@ KEYWORDS = {
     "task": "task",
 }
 IN_FILE = {"column": 'columns = {{{} = "COLUMN"}}', "label": 'labels = {{{} = "..."}}', "skip": "", "task": "task"}
+#: What is wrong with a row without a text.
+_EMPTY_TEXT = "found an empty text"
 #: The columns of SNLI and MultiNLI as released.
 _RELEASED = {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 _SAME_LABEL = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
@@ -236,7 +238,7 @@ class Intake:
             raise BadInput(f"found {shorten(value)}", where=where, field=name, fix="texts must be strings")
         if not value.strip() and name not in self.task.optional:
             fix = self._or_skip("fill it in, or leave the row out")
-            raise BadInput("found an empty text", where=where, field=name, fix=fix)
+            raise BadInput(_EMPTY_TEXT, where=where, field=name, fix=fix)
         return value
 
     def _read_label(self, value: Any, contrast: bool, where: str) -> str | None:
@@ -280,6 +282,11 @@ class Intake:
             raise error
         row = {"where": record.where, "field": error.field, "reason": str(error), "row": record.row}
         self.rejected.append(json.loads(json.dumps(row, default=str)))
+
+
+def is_without_text(rejected: ProblemRow) -> bool:
+    """Whether a row was rejected because a text is empty: trainings and experiments leave such rows out."""
+    return str(rejected["reason"]).startswith(f"{rejected['where']}: {rejected['field']}: {_EMPTY_TEXT}")
 
 
 def _as_json(record: Record) -> str:

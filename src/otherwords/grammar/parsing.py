@@ -167,6 +167,24 @@ def sentences(text: str, nodes: Sequence[Node]) -> Iterator[Sentence]:
             yield Sentence(start, piece)
 
 
+def sentence_trees(text: str, nodes: Sequence[Node]) -> Iterator[tuple[Sentence, ParseTree]]:
+    """The same sentences, each with its tree as it was parsed within the text.
+
+    >>> text = "A dog barks. A cat runs away."
+    >>> [nodes] = parser()([text])
+    >>> [(one.start, tree[1].text, tree[1].start) for one, tree in sentence_trees(text, nodes)]
+    [(0, 'dog', 2), (13, 'cat', 2)]
+    """
+    for one in sentences(text, nodes):
+        inside = [at for at, node in enumerate(nodes) if one.start <= node.start < one.start + len(one.text)]
+        place = {at: number for number, at in enumerate(inside)}
+        own = [
+            nodes[at]._replace(start=nodes[at].start - one.start, head=place.get(nodes[at].head, place[at]))
+            for at in inside
+        ]
+        yield one, ParseTree(one.text, own)
+
+
 def why_unreadable(text: str) -> str:
     """Why a text is not rewritten; empty where it is.
 

@@ -52,13 +52,15 @@ _ANIMALS = """
 """
 #: Common nouns for persons.
 PEOPLE = frozenset(_HUMANS.split())
-_CREATURES = frozenset(_ANIMALS.split())
+#: Common nouns for animals.
+CREATURES = frozenset(_ANIMALS.split())
 #: Nouns before "of" whose number is that of the noun after it, or unclear.
 _UNSURE_NUMBER = {"couple", "lot", "number", "majority", "variety", "most", "half", "rest", "plenty", "pair", "dozen",
                   "bunch", "handful", "percent", "series"}  # fmt: skip
 #: Nouns whose plural looks like the singular.
 _ONE_FORM = {"deer", "fish", "sheep", "moose", "salmon", "trout", "aircraft", "species", "offspring"}
-_COLLECTIVE = {"audience", "band", "couple", "crew", "crowd", "family", "group", "staff", "team"}
+#: Singular nouns for several people together.
+COLLECTIVE = {"audience", "band", "couple", "crew", "crowd", "family", "group", "staff", "team"}
 _PLURALS = {"police", "cattle", "people"}
 _ONE = {"a", "an", "this", "that"}
 _THIRD = {"he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"}
@@ -257,12 +259,12 @@ def is_human(tree: ParseTree, at: int) -> bool:
 
 def is_several(tree: ParseTree, at: int) -> bool:
     """Whether a singular noun names several people together."""
-    return tree[at].lemma.lower() in _COLLECTIVE
+    return tree[at].lemma.lower() in COLLECTIVE
 
 
 def is_someone(tree: ParseTree, at: int) -> bool:
     """Whether a phrase names a person or an animal, according to the lists."""
-    return is_human(tree, at) or tree[at].lemma.lower() in _CREATURES
+    return is_human(tree, at) or tree[at].lemma.lower() in CREATURES
 
 
 # Adjectives

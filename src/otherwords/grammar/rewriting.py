@@ -1,6 +1,6 @@
 """A rewriting: a stretch of text, its replacement, and the name of the rule; with capitals as the new order needs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..words.inflection import forms_of
@@ -29,6 +29,20 @@ class Rewriting(NamedTuple):
     def apply(self, text: str) -> str:
         """The text with the stretch replaced."""
         return text[: self.at] + self.after + text[self.at + len(self.before) :]
+
+
+Rewriter = Callable[[ParseTree], Iterable[Rewriting]]
+
+
+class Kind(NamedTuple):
+    """The rules of one kind; for the name of each rewriting that they make, the rule that reverses it.
+
+    `exempt` says why a rewriting of this kind may change a negation, a quantifier or a number; empty where it may not.
+    """
+
+    rules: tuple[Rewriter, ...]
+    inverses: Mapping[str, Rewriter]
+    exempt: str = ""
 
 
 def rewrite_span(tree: ParseTree, how: str, first: int, last: int, after: str) -> Rewriting:
@@ -72,7 +86,7 @@ def may_be_mistagged(tree: ParseTree, at: int) -> bool:
         plural = node.text.lower() in forms_of(node.lemma.lower(), "NNS", guess=False)
         return not plural and node.text.lower() not in PEOPLE
     known = any(node.text in synset.words for synset in lexicon().synsets(node.text))
-    return node.named and not known and _is_lower_in_wordnet(node.text.lower())
+    return node.named and not known and is_lower_in_wordnet(node.text.lower())
 
 
 def lower_first_word(piece: str, node: Node) -> str:
@@ -88,11 +102,12 @@ def lower_first_word(piece: str, node: Node) -> str:
         return piece
     if node.named and word not in PEOPLE:  # a tagger takes "Man" for a name, too
         return piece
-    if node.tag in _CLOSED_CLASS or _is_lower_in_wordnet(word):
+    if node.tag in _CLOSED_CLASS or is_lower_in_wordnet(word):
         return piece[:1].lower() + piece[1:]
     return piece
 
 
-def _is_lower_in_wordnet(word: str) -> bool:
+def is_lower_in_wordnet(word: str) -> bool:
+    """Whether WordNet writes a word, or what it may be a form of, in lower case."""
     bases = {word, *lexicon().base_forms(word)}
     return any(base in synset.words for base in bases for synset in lexicon().synsets(word))

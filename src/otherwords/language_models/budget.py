@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import tomllib
@@ -190,6 +191,11 @@ class Budget:
     def cost(self) -> float:
         """What all models took so far."""
         return self._cost
+
+    @property
+    def requests_left(self) -> float:
+        """How many requests may yet be sent."""
+        return math.inf if self.max_requests is None else self.max_requests - self._requests
 
     def reserve(self, identity: str, model: str, request: Request, *, retry: bool = False) -> Reservation | None:
         """Reserve what a request may cost; None where that must wait until requests in flight are settled.

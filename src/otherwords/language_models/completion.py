@@ -6,6 +6,7 @@ it is asked anything that matters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -15,6 +16,10 @@ import numpy.typing as npt
 
 #: Why a completion ended: by itself, at the limit of tokens, or because a filter of the server withheld it.
 STOP, LENGTH, FILTER = "stop", "length", "filter"
+#: What a model thinks before it answers, where that is not set apart.
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
 
 
 class Message(NamedTuple):
@@ -82,6 +87,17 @@ class Completion:
     usage: Usage = NO_USAGE
     more: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
+
+
+def without_reasoning(text: str) -> str | None:
+    """A text after its reasoning, or None where that has no end.
+
+    >>> without_reasoning("<think>Is it?</think> yes"), without_reasoning("Is it?</think> yes")
+    (' yes', ' yes')
+    """
+    rest = _THOUGHT.sub("", text)
+    rest = _THOUGHT_END.split(rest)[-1]  # a server may have written the beginning into the prompt
+    return None if _THOUGHT_START.search(rest) else rest
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from .completion import FILTER, LENGTH, STOP, Capabilities, Completion, Request, Usage
+from .completion import FILTER, LENGTH, STOP, Capabilities, Completion, Request, Usage, without_reasoning
 from .endpoint import Endpoint
 
 #: Why a completion ended, in the words of servers; any other word is an end by itself.
 _ENDS = {"length": LENGTH, "max_tokens": LENGTH, "content_filter": FILTER, "refusal": FILTER}
-#: What a model thought before it answered, where the server does not set it apart.
-_THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>\s*|\Z)", re.S)
 
 
 #: The greatest log-probability, with some room for rounding, and the one by which servers say that they give none.
@@ -141,12 +138,18 @@ def _from_openai(request: Request, body: Mapping[str, Any]) -> Completion:
     texts = [_text_of(one) for one in choices]
     finish, *ends = (_ENDS.get(str(one.get("finish_reason")), STOP) for one in choices)
     whole, top = _top(first.get("logprobs"))
-    answers = [_THOUGHTS.sub("", text, count=1) if text.lstrip().startswith("<think>") else text for text in texts]
+    answers = [_final(text) for text in texts]
     if len(answers[0]) < len(texts[0]):
         top = _after(whole, top, len(texts[0]) - len(answers[0]))
     if request.choices:
         answers = [_unwrapped(one) for one in answers]
     return Completion(answers[0], finish, top, None, _usage(body.get("usage")), tuple(answers[1:]), tuple(ends))
+
+
+def _final(text: str) -> str:
+    """A text without what was thought before; nothing where that has no end."""
+    final = without_reasoning(text)
+    return text if final == text else (final or "").lstrip()
 
 
 def _text_of(choice: Mapping[str, Any]) -> str:

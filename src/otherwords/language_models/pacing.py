@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 #: Requests at a time to begin with.
-FIRST = 8
+FIRST = 16
 #: Seconds of the first wait after a failure, at most; each further one doubles it, up to the last.
 BACKOFF, LONGEST = 0.5, 30.0
 #: Seconds after which one that waits looks whether all is stopped.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput, ServerFailed
+from ..errors import BadInput, LimitReached, ServerFailed, setting
 from ..storage.files import answer_cache_path, digest, write_json
 from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
@@ -26,6 +26,8 @@ from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender,
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
+#: Requests that a probe takes at most, if none has to be tried again; on llama.cpp and vLLM it takes 13.
+MOST_REQUESTS = {"openai": 20, "anthropic": 2}
 #: How many tries a request has that fails for a moment.
 _TRIES = 5
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
@@ -124,7 +126,25 @@ class _Prober:
         self.error: BadInput | None = None
 
     def run(self) -> ProbeResult:
-        """All steps."""
+        """All steps. Where a limit leaves no room for them, nothing is sent: what is half known is of no use."""
+        most, left = MOST_REQUESTS[self.endpoint.dialect], self.budget.requests_left
+        if most > left:
+            raise self._no_room(
+                f"takes up to {most} requests, and {setting('--max-requests', 'max_requests')} allows {left:,}"
+            )
+        try:
+            return self._run()
+        except LimitReached as error:
+            raise self._no_room(f"was not finished: {error}") from error
+
+    def _no_room(self, found: str) -> LimitReached:
+        name = self.endpoint.model
+        fix = (
+            f"probe first (otherwords probe 'api:{name}(...)'), raise the limit, or say readout=tokens or readout=text"
+        )
+        return LimitReached(f"api:{name}: to find out what its server can do {found}; {fix}")
+
+    def _run(self) -> ProbeResult:
         if self.endpoint.dialect == "openai":
             self._look_up()
         self._find_form()
@@ -163,7 +183,7 @@ class _Prober:
         limit = 16
         chat = self._ask(self._chat(_QUESTION, max_tokens=limit, temperature=None))
         refused = self.error
-        plain = self._finds_plain() if self.endpoint.dialect == "openai" else False
+        plain = self._finds_plain(chat is not None) if self.endpoint.dialect == "openai" else False
         if not chat and not plain:
             raise refused or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {UNREADABLE_REPLY}")
         reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
@@ -171,13 +191,16 @@ class _Prober:
         if chat and chat.usage.completion > limit and not reasons:
             self._drop("max_tokens")
 
-    def _finds_plain(self) -> bool:
-        """Whether it continues texts; one that gives the log-probability of a text does."""
+    def _finds_plain(self, replies: bool) -> bool:
+        """Whether it continues texts; one that gives the log-probability of a text does.
+
+        So does one that `replies` to chats, and here with less than was asked for. Of another, nothing was understood.
+        """
         scored = self._ask(Request(text=f"{_STORY} It is", scored=" wet outside", temperature=None))
         if scored and scored.score is not None:
             self._learn(scoring=True)
             return True
-        if not self.error:  # a reply, without what was asked for
+        if replies and not self.error:
             self._drop("echo")
             return True
         return self._ask(Request(text=_QUESTION, max_tokens=1, temperature=None)) is not None

@@ -11,6 +11,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -77,6 +78,7 @@ class Sender:
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
         self._verify: ssl.SSLContext | None = None
+        self._common: dict[str, Any] = {}
 
     async def send(self, requests: Sequence[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
@@ -163,7 +165,7 @@ class Sender:
             failures, tries = failures + 1, tries + (not ended.busy)
             self._failures += 1
             self._give_up_if_hopeless(ended, tries)
-            await self._rest(max(ended.wait, backoff(failures)))
+            await self._rest(max(ended.wait, min(backoff(failures), self.manner.patience)))
         return None
 
     async def _rest(self, seconds: float) -> None:
@@ -217,10 +219,10 @@ class Sender:
 
         path, body = body_of(self.endpoint, request, self.can)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        sent = {"content": content, "headers": {"content-type": "application/json", **self.endpoint.headers()}}
-        url, where = f"{self.endpoint.url}{path}", f"api:{self.endpoint.model}"
+        where = f"api:{self.endpoint.model}"
         try:
-            async with asyncio.timeout(self.manner.timeout), client.stream("POST", url, **sent) as answer:
+            sent = self._post(client, path, content)
+            async with asyncio.timeout(self.manner.timeout), aclosing(await client.send(sent, stream=True)) as answer:
                 received = await _received(answer)
         except httpx2.InvalidURL as error:
             fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
@@ -234,6 +236,17 @@ class Sender:
         if received is None:
             return Try(reason=f"sent more than {_LARGEST // 1_000_000} MB", charged=True)
         return self._read(request, answer.status_code, answer.headers, received)
+
+    def _post(self, client: Any, path: str, content: bytes) -> Any:
+        """What is sent. What all requests to a path have in common is made once: that takes longer than the rest."""
+        import httpx2
+
+        if path not in self._common:
+            self._common[path] = client.build_request("POST", f"{self.endpoint.url}{path}", json={})
+            del self._common[path].headers["content-length"]
+        common = self._common[path]
+        headers = [*common.headers.raw, *self.endpoint.headers().items()]
+        return httpx2.Request("POST", common.url, headers=headers, content=content, extensions=common.extensions)
 
     def _name(self, error: Exception) -> str:
         return self.endpoint.scrub(str(error) or type(error).__name__)
@@ -295,6 +308,7 @@ class Sender:
         server = f"api:{self.endpoint.model}: {self.endpoint.url}"
         if not self.names and tries >= FIRST_TRIES:
             fix = "start the server, or check the url" if "reached" in ended.reason else "see what the server says"
+            fix = "check served_as" if self.endpoint.served_as and "replied as" in ended.reason else fix
             raise ServerFailed(f"{server} {ended.reason}, {tries} times; {fix}")
         if ended.wait > self.manner.patience:
             raise ServerFailed(f"{server} {ended.reason} and wants no request for {ended.wait:,.0f} seconds")

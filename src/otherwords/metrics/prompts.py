@@ -8,6 +8,7 @@ import numpy as np
 
 from ..answers.groups import base_model
 from ..answers.table import Answers, Array
+from ..errors import Unmeasurable
 from ..problem import UNREADABLE
 from ..registry import metrics
 from .metric import Metric
@@ -34,7 +35,7 @@ def unreadable() -> Any:
 def template_flips() -> Any:
     """Chance that two templates of one model answer the same text differently, over all models of a table.
 
-    Where no model has a template, any two models are compared. Two templates that differ on one of two wordings:
+    Two templates that differ on one of two wordings:
 
     >>> import otherwords as ow, polars as pl
     >>> rows = {"bucket": ["a"] * 4, "variant": ["", "1"] * 2, "pred": ["yes", "no", "yes", "yes"]}
@@ -48,8 +49,11 @@ def template_flips() -> Any:
         pairs = [
             (one, other)
             for (one, base), (other, same) in combinations(zip(models, bases, strict=True), 2)
-            if base == same or not any(bases)
+            if base and base == same
         ]
+        if not pairs:
+            fix = "ask a language model by several: --template letters --template words"
+            raise Unmeasurable("no model was asked by two templates", field="template", fix=fix)
         every = np.ones(len(models[0].pred), dtype=bool)
         rows = np.zeros((models[0].n_buckets, 2), dtype=np.int64)
         for one, other in pairs:

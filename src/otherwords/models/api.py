@@ -90,6 +90,7 @@ def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
     endpoint = endpoint_of(**named)
     endpoint.warn_unencrypted()
     manner = Manner(options["timeout"], options["patience"])
+    refuse_wrong(spec, options["concurrency"], manner)
     shown = progress.current()
     shown.start("probe", 1)
     found = find_capabilities(endpoint, manner, fresh=fresh)

@@ -182,7 +182,7 @@ def read(folder: Path, labels: int) -> tuple[FeatureSpace, Floats]:
         space = FeatureSpace(words, grams, **found)
         if weights.shape != (len(space), labels):
             raise ValueError(f"{len(space)} features and {labels} labels, but weights of the shape {weights.shape}")
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
         fix = "train the model again, in another folder"
         raise BadInput(f"cannot be read as a model of ngrams: {error}", where=str(folder), fix=fix) from error
     return space, with_unseen(weights)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import BadInput, caller_level
 from ..language_models.completion import Capabilities, LanguageModel
-from ..problem import FIRST_TIME, Batch, Task
+from ..problem import COLD, FIRST_TIME, Batch, Task
 from .model import Model, Reply
 from .readouts import AUTO, Read, Readout, choose
 from .shots import Shots, draw
@@ -18,7 +18,8 @@ from .templates import Template, read_template
 
 #: Problems that are asked at a time, unless the caller says otherwise.
 BATCH = 256
-#: The ways in which anything can be asked again; one that forgets beginnings can be asked "cold", too.
+#: The ways in which anything can be asked again. One that can be made to forget beginnings is asked "cold" unless the
+#: user says otherwise: asked as usual, it takes the very prompt from its memory, and repeats itself.
 WAYS = ("usual", "alone")
 
 
@@ -61,7 +62,7 @@ def prompted(
         identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
         batch_invariant=False,
         batch_size=batch_size,
-        ways=(*WAYS, "cold") if can.cold else WAYS,
+        ways=(COLD, *WAYS) if can.cold else WAYS,
         columns={"template": chosen.name},
         unread=asked.unread,
     )

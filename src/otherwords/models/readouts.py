@@ -7,31 +7,37 @@ of its own, and is never guessed.
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..language_models.completion import FILTER, Capabilities, Completion, LanguageModel, Request, TokenScorer
+from ..language_models.completion import (
+    FILTER,
+    Capabilities,
+    Completion,
+    LanguageModel,
+    Request,
+    TokenScorer,
+    without_reasoning,
+)
 from .predictions import Floats
 from .templates import Template
 
+T = TypeVar("T")
 TOKENS, SCORE, CHOICES, TEXT, AUTO = "tokens", "score", "choices", "text", "auto"
 READOUTS = (AUTO, TOKENS, SCORE, CHOICES, TEXT)
 #: How many of the likeliest tokens are asked for, where a server gives as many.
 TOP = 20
 #: Tokens of a free answer, and of one that the model thinks about first.
 _ANSWER_TOKENS, _THINKING_TOKENS = 16, 4096
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.S | re.I)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
-_THOUGHT_START = re.compile(r"<(?:think|thinking|reasoning)>", re.I)
 _MARKS = " \t\r\n*_`#>\"'“”‘’«»()[]{}"
 _PREFIX = re.compile(r"(?:the\s+)?(?:final\s+|correct\s+)?(?:answer|label)\s*(?:is\b\s*:?|:|=)", re.I)
 _GAP = re.compile(r"[\s_-]+")
@@ -132,18 +138,23 @@ class Readout:
         read = {TOKENS: self._tokens, SCORE: self._score, CHOICES: self._choices, TEXT: self._text}
         return read[self.kind](requests)
 
-    @property
+    @cached_property
     def _texts(self) -> list[str]:
         """The words as they follow a prompt."""
         return [self.template.word_before(chat=self.chat) + word for word in self.template.words.values()]
 
-    def _ask(self, requests: Sequence[Request]) -> list[Completion]:
-        replies = dict(self.model.complete(requests))
-        return [replies[number] for number in range(len(requests))]
+    @cached_property
+    def _labels(self) -> list[str]:
+        return list(self.template.words)
 
-    def _limited(self, requests: Sequence[Request], tokens: int) -> list[Request]:
+    def _ask(self, requests: Sequence[Request], read: Callable[[Completion], T]) -> list[T]:
+        """Ask, and read each reply as it comes: others are on their way meanwhile."""
+        answers = {number: read(reply) for number, reply in self.model.complete(requests)}
+        return [answers[number] for number in range(len(requests))]
+
+    def _limited(self, requests: Sequence[Request], tokens: int, **changes: Any) -> list[Request]:
         limit = self.template.parameters.max_tokens or tokens
-        return [replace(one, max_tokens=limit) for one in requests]
+        return [replace(one, max_tokens=limit, **changes) for one in requests]
 
     def check(self) -> None:
         """Refuse, before anything is asked, words that the first token cannot tell apart."""
@@ -184,25 +195,20 @@ class Readout:
 
     def _tokens(self, requests: Sequence[Request]) -> list[Read]:
         if knows_tokens(self.model):
-            return [_best(row, list(self.template.words)) for row in self._all_logs(requests, self.model)]
+            return [_best(row, self._labels) for row in self._all_logs(requests, self.model)]
         top = min(self.model.capabilities.logprobs, TOP)
-        asked = [replace(one, logprobs=top) for one in self._limited(requests, 1)]
-        replies = self._ask(asked)
-        read = [self._from_top(one) for one in replies]
+        read = self._ask(self._limited(requests, 1, logprobs=top), self._from_top)
         if all(one.label is None for one in read):
-            self._refuse_shared(replies)
+            self._refuse_shared({one.reply for one in read})
         return read
 
-    def _refuse_shared(self, replies: Sequence[Completion]) -> None:
+    def _refuse_shared(self, likeliest: Iterable[str]) -> None:
         """Refuse words that begin with the same token, where no answer can be read, and what comes first shows it."""
         words = list(self.template.words.values())
-        for reply in replies:
-            if not reply.top or not reply.top[0]:
-                continue
-            best = max(reply.top[0], key=lambda token: reply.top[0][token])
-            start = best.strip().casefold()
+        for token in sorted(likeliest):
+            start = token.strip().casefold()
             if len(own := [word for word in words if start and word.casefold().startswith(start)]) > 1:
-                raise _alike(own[0], own[1], best)
+                raise _alike(own[0], own[1], token)
 
     def _from_top(self, reply: Completion) -> Read:
         if reply.finish == FILTER:
@@ -210,14 +216,14 @@ class Readout:
         top = reply.top[0] if reply.top else {}
         logs = label_logs(top, self._texts, exact=self.template.exact)
         likeliest = max(top, key=lambda token: top[token], default=reply.text)
-        return _best(logs, list(self.template.words))._replace(reply=likeliest)
+        return _best(logs, self._labels)._replace(reply=likeliest)
 
     def _score(self, requests: Sequence[Request]) -> list[Read]:
         texts = self._texts
         if knows_tokens(self.model):
             scores = self.model.continuations(requests, texts, first=False)
-            return [_best(row, list(self.template.words)) for row in scores]
-        replies = self._ask([replace(one, scored=text) for one in requests for text in texts])
+            return [_best(row, self._labels) for row in scores]
+        replies = self._ask([replace(one, scored=text) for one in requests for text in texts], _as_it_is)
         starts = range(0, len(replies), len(texts))
         return [self._from_scores(replies[start : start + len(texts)]) for start in starts]
 
@@ -225,19 +231,25 @@ class Readout:
         if any(one.finish == FILTER for one in replies):
             return _WITHHELD
         scores = [np.nan if one.score is None else one.score for one in replies]
-        return _best(np.array(scores, np.float64), list(self.template.words))
+        return _best(np.array(scores, np.float64), self._labels)
 
     def _choices(self, requests: Sequence[Request]) -> list[Read]:
         words = tuple(self.template.words.values())
-        asked = [replace(one, choices=words) for one in self._limited(requests, self._length)]
-        return [read_text(one, self.template.words) for one in self._ask(asked)]
+        return self._ask(self._limited(requests, self._length, choices=words), self._from_text)
 
     def _text(self, requests: Sequence[Request]) -> list[Read]:
-        return [read_text(one, self.template.words) for one in self._ask(self._limited(requests, self._length))]
+        return self._ask(self._limited(requests, self._length), self._from_text)
+
+    def _from_text(self, reply: Completion) -> Read:
+        return read_text(reply, self.template.words)
 
     @property
     def _length(self) -> int:
         return _THINKING_TOKENS if self.model.capabilities.reasons else _ANSWER_TOKENS
+
+
+def _as_it_is(reply: Completion) -> Completion:
+    return reply
 
 
 def _variants(word: str) -> list[str]:
@@ -257,28 +269,36 @@ def label_logs(top: Mapping[str, float], texts: Sequence[str], *, exact: bool = 
     >>> label_logs({" yes": -0.7, "Yes": -1.6, "Y": -3.0, " no": -2.3}, [" yes", " no", " neutral"]).round(2).tolist()
     [-0.29, -2.3, nan]
     """
-    forms = [[text] if exact else _variants(text.strip()) for text in texts]
-    owned = [{longest for form in some if (longest := _longest_start(form, top))} for some in forms]
-    counts = Counter(token for tokens in owned for token in tokens)
-    starts = Counter(token for token in top for some in forms if any(form.startswith(token) for form in some))
+    begins = _beginnings(tuple(texts), exact)
+    longest: dict[tuple[int, str], str] = {}
+    for token in sorted(top.keys() & begins.keys(), key=len):
+        longest |= dict.fromkeys(begins[token], token)
     logs = np.full(len(texts), np.nan)
-    for place, tokens in enumerate(owned):
-        alone = sorted(token for token in tokens if counts[token] == 1 and starts[token] == 1)
+    for place in {place for place, _ in longest}:
+        tokens = {token for (own, _), token in longest.items() if own == place}
+        alone = sorted(token for token in tokens if len({own for own, _ in begins[token]}) == 1)
         if alone:
             logs[place] = np.logaddexp.reduce([top[token] for token in alone])
     return logs
 
 
-def _longest_start(text: str, tokens: Iterable[str]) -> str:
-    """The longest of the tokens that a text begins with; none, if that is a blank alone."""
-    return max((one for one in tokens if one.strip() and text.startswith(one)), key=len, default="")
+@lru_cache(maxsize=100)
+def _beginnings(texts: tuple[str, ...], exact: bool) -> Mapping[str, Sequence[tuple[int, str]]]:
+    """All that a label's word may begin with, but for blanks alone: for each, the places and forms that begin so."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for place, text in enumerate(texts):
+        for form in [text] if exact else _variants(text.strip()):
+            for end in range(1, len(form) + 1):
+                if form[:end].strip():
+                    found.setdefault(form[:end], []).append((place, form))
+    return found
 
 
 def _best(logs: Floats, labels: Sequence[str]) -> Read:
-    """The likeliest label of those that are known; none where none is."""
-    if not (logs > -np.inf).any():  # nor where all are impossible: the first would be a guess
-        return Read(None, tuple(logs.tolist()))
-    return Read(labels[int(np.nanargmax(logs))], tuple(logs.tolist()))
+    """The likeliest label of those that are known; none where none is, or all are impossible: it would be a guess."""
+    values = logs.tolist()
+    known = [(value, -place) for place, value in enumerate(values) if value > -math.inf]
+    return Read(labels[-max(known)[1]] if known else None, tuple(values))
 
 
 def read_text(reply: Completion, words: Mapping[str, str]) -> Read:
@@ -318,17 +338,6 @@ def _without_marks(text: str, words: Mapping[str, str]) -> str:
     first, last = ("".join({word[place] for word in words.values()}) for place in (0, -1))
     begin, end = (_MARKS.translate(dict.fromkeys(map(ord, own))) for own in (first, last))
     return text.lstrip(begin).rstrip(end)
-
-
-def without_reasoning(text: str) -> str | None:
-    """A text after its reasoning, or None where that has no end.
-
-    >>> without_reasoning("<think>Is it?</think> yes"), without_reasoning("Is it?</think> yes")
-    (' yes', ' yes')
-    """
-    rest = _THOUGHT.sub("", text)
-    rest = _THOUGHT_END.split(rest)[-1]  # a server may have written the beginning into the prompt
-    return None if _THOUGHT_START.search(rest) else rest
 
 
 def _named(text: str, words: Mapping[str, str]) -> list[tuple[int, int, str]]:

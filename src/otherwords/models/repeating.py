@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import BadInput, caller_level, setting, shorten
-from ..problem import SHUFFLED, USUAL_WAY, Repeat
+from ..problem import COLD, SHUFFLED, USUAL_WAY, Repeat
 from .model import Answerer
 
 
@@ -38,7 +38,8 @@ def repeats_of(model: Answerer, count: int, ways: Sequence[str] = ()) -> list[Re
         return []
     if unknown := [way for way in chosen if way not in known]:
         field = setting("--repeat-way", "repeat_ways")
-        fix = f"it has {', '.join(known)}"
+        more = "; perhaps `otherwords probe` finds more" if model.model.by_driver and COLD not in known else ""
+        fix = f"it has {', '.join(known)}{more}"
         raise BadInput(f"cannot be asked again in the way {unknown[0]!r}", where=model.name, field=field, fix=fix)
     return [Repeat(way, number) for way in chosen or known[:1] for number in range(1, count + 1)]
 
@@ -57,6 +58,17 @@ def warn_asked_once(repeats: Mapping[str, Sequence[Repeat]]) -> None:
         ways, fix = ", ".join(dict.fromkeys(some.values())), setting("--repeats 2", "repeats=2")
         message = f"{', '.join(some)}: asked once {ways}, and a noise floor needs two answers in one way: {fix}"
         warnings.warn(message, stacklevel=caller_level())
+
+
+def warn_remembered(model: Answerer, repeats: Sequence[Repeat]) -> None:
+    """Say where a server may take all repeats from its memory of prompts: the noise floor is then too low."""
+    if not model.model.by_driver or any(one.way != USUAL_WAY for one in repeats) or not repeats:
+        return
+    cold = setting("--repeat-way cold", "repeat_ways='cold'")
+    known = COLD in model.model.ways
+    fix = f"{cold} asks without it" if known else "perhaps `otherwords probe` finds out how to ask without it"
+    message = f"{model.name}: asked again as usual, a server that remembers prompts repeats itself, and the noise"
+    warnings.warn(f"{message} seems smaller than it is; {fix}", stacklevel=caller_level())
 
 
 def is_noisy(model: Answerer) -> bool:

@@ -102,6 +102,8 @@ def draw(template: Template, task: Task, *, count: int = -1, source: str = "", s
     Of several data sets (with commas between), each gives as many; if the plan is balanced, so does each label.
     """
     plan = template.shots
+    if count < -1:
+        raise BadInput(f"found {count}", field="shots", fix="give 0 or more, or -1 for as many as the template says")
     files = [one.strip() for one in source.split(",") if one.strip()] or list(_found(plan, template))
     plan = replace(plan, count=plan.count if count < 0 else count)
     seed = seed or plan.seed

@@ -244,7 +244,7 @@ def read(
         network.load_state_dict(load_file(folder / NETWORK))
         if shape.texts != len(default_join(shown_task(task, fields)).parts) or shape.words != len(vocabulary.words) + 2:
             raise ValueError("network, vocabulary and task do not belong together")
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         message = f"cannot be read as a model of word_vectors: {error}"
         raise BadInput(" ".join(message.split()), where=str(folder), fix=fix) from error
     return vocabulary, shape, network.to(device)

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import tomllib
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,15 +18,16 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .._version import __version__
-from ..errors import BadInput, OtherwordsError, WorkerLost, decode, shorten
+from ..errors import BadInput, OtherwordsError, WorkerLost, setting, shorten
 from ..progress import current
 from ..registry import plugin_files
 from ..running.engines import InProcess
 from ..running.pool import Engine
 from ..running.study import to_toml
-from ..storage.files import lock_folder, read_json, refuse_link, write_json, write_text
+from ..storage.files import lock_folder, read_json, read_toml, refuse_link, write_json, write_text
 from ..storage.specs import nearest
 from ..training.recipe import how_to_write
+from ..training.trainer import shown
 
 #: The resolved settings of an experiment in its folder, and what a finished cell says of itself.
 EXPERIMENT, CELL = "experiment.toml", "cell.json"
@@ -93,7 +93,7 @@ def read_settings(
     try:
         return kind(**{**values, **overrides})
     except ValidationError as error:
-        raise _translated(error, kind, where) from error
+        raise _translated(error, kind, where, overrides) from error
     except BadInput as error:  # of a validator, which does not know where its value stands
         name = error.field.removeprefix("--")
         if name in overrides:
@@ -112,21 +112,20 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         fix = "give a TOML file (--init writes one), or the folder of an experiment"
         raise BadInput("no such file", where=str(path), fix=fix)
-    try:
-        return tomllib.loads(decode(path.read_bytes(), str(path)))
-    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML
-        fix = "an experiment is a TOML file: --init writes one"
-        raise BadInput(f"cannot be read as an experiment: {error}", where=str(path), fix=fix) from error
+    return read_toml(path, "an experiment", "an experiment is a TOML file: --init writes one")
 
 
-def _translated(error: ValidationError, kind: type[BaseModel], where: str) -> BadInput:
+def _translated(error: ValidationError, kind: type[BaseModel], where: str, given: Mapping[str, Any]) -> BadInput:
     """The first error as one of ours. A misspelt name comes first: it is why another is missing.
 
-    Where a setting may be a table or a number, what is wrong with a table is told of the table.
+    Where a setting may be a table or a number, what is wrong with a table is told of the table. A setting that was
+    `given` beside the file is named as an option.
     """
     found = [(one, [str(part) for part in one["loc"] if not _KIND.fullmatch(str(part))]) for one in error.errors()]
     first, names = min(found, key=lambda one: (one[0]["type"] != "extra_forbidden", -len(one[1])))
     field, known = ".".join(names), _names_beside(kind, names)
+    if names[0] in given:
+        where, field = "", setting(f"--{field}", field)
     if first["type"] == "extra_forbidden":
         near = nearest(names[-1], known)
         fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(known)}"
@@ -242,8 +241,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
+    return "not set" if value is None else shown(value)
 
 
 # Cells

@@ -143,11 +143,6 @@ def searched_spec(folder: Path) -> str:
     return str(read_json(folder / CELL).get("spec", ""))
 
 
-def trial_seconds(folder: Path) -> float | None:
-    """How long the first trial of a search took, if it is done."""
-    return read_json(folder / "trial-001" / "trial.json").get("seconds")
-
-
 def answer_suite(job: TrainingCell, folder: Path) -> None:
     """Ask the model in a folder the originals of the test set and what phi changed, and write its answers there."""
     task, suite = _task(job.data), _suite(job.data)
@@ -254,8 +249,8 @@ def both_wordings(data: Path, task: Task) -> pl.DataFrame:
 def train_profile(data: Path, task: Task) -> Profile:
     """What phi does to a training set; where its generator tells its `changes`, these are taken."""
     rows, variants = _part(str(data.absolute()), "train")
-    told = ["changes"] if "changes" in variants.columns else []
-    both = [rows.select(main_columns(task)), variants.select(*main_columns(task), *told)]
+    notes = ["changes"] if "changes" in variants.columns else []
+    both = [rows.select(main_columns(task)), variants.select(*main_columns(task), *notes)]
     return profile(by_bucket(pl.concat(both, how="diagonal_relaxed")), task)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..datasets.intake import IN_FILE
+from ..datasets.intake import IN_FILE, is_without_text
 from ..datasets.source import Source, plain_records
 from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import is_unmarked, join_pieces
@@ -32,8 +32,7 @@ from ..variants.resampling import draws, first_rewordings, refuse_emptied
 #: Written when a data set is ready: its key, its task, and counts of its rows.
 PREPARED = "prepared.json"
 #: The parts of which pairs are judged.
-JUDGED = ("train", "test")
-_EMPTY = "found an empty text"
+JUDGED_PARTS = ("train", "test")
 
 
 class DataPart(BaseModel):
@@ -131,6 +130,7 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
         _warn_fewer(name, whole, sizes)
     drawn = {part: _draw(rows, sizes[part], seed) for part, rows in whole.items()}
     spec = surveyed(generator, lambda: _all_texts(whole.values(), task), folder / "tables", key)
+    (folder / PREPARED).unlink(missing_ok=True)  # from here on the parts may be of two preparations
     current().start(f"phi {name}", sum(rows.height for rows in drawn.values()))
     where = f"datasets.{name}"
     counts = {part: _write_part(folder, part, rows, spec, task, seed, where) for part, rows in drawn.items()}
@@ -210,7 +210,7 @@ def _read(data: IEData, part: DataPart, task: Task, where: str) -> pl.DataFrame:
 def _read_one(data: IEData, part: DataPart, name: str, task: Task) -> pl.DataFrame:
     source = data.source(part, [name])
     rows = join_pieces(list(source.pieces()), task)
-    if bad := next((one["reason"] for one in source.intake.rejected if _EMPTY not in one["reason"]), ""):
+    if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
         raise BadInput(bad)
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 
@@ -247,7 +247,7 @@ def draw_for_judges(folder: Path, dataset: str, task: Task, count: int, seed: in
 
     What is there stays: somebody may have filled it in.
     """
-    for part in JUDGED if count else ():
+    for part in JUDGED_PARTS if count else ():
         path = sheet(folder, dataset, part)
         if path.exists():
             continue
@@ -277,7 +277,7 @@ def read_judged(folder: Path, dataset: str, files: Mapping[str, str], task: Task
     The verdicts of a part are in the file that is named for it, or were written into what was drawn.
     """
     frames = []
-    for part in JUDGED:
+    for part in JUDGED_PARTS:
         path = Path(files.get(part, sheet(folder, dataset, part)))
         if not path.is_file() or not _is_judged(path):
             if part in files:

@@ -23,7 +23,7 @@ from ..storage.files import digest, write_text
 from ..storage.tables import write as write_table
 from ..training.making import refuse_unready, refuse_untrainable
 from ..training.recipe import make_trainer
-from ..training.search import read_space
+from ..training.search import first_trial_seconds, read_space
 from .experiment import (
     CELL,
     finish_cell,
@@ -50,9 +50,8 @@ from .ie_cells import (
     searched_spec,
     train_cell,
     train_profile,
-    trial_seconds,
 )
-from .ie_data import IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
+from .ie_data import JUDGED_PARTS, IEData, Prepared, draw_for_judges, prepare_data, read_judged, verdict_counts
 from .ie_settings import IEModel, IESettings, read_ie_settings
 
 if TYPE_CHECKING:
@@ -168,8 +167,9 @@ class _Experiment:
                 "a search needs rows to validate on", where=where, field="valid", fix="give a share, or data"
             )
         for part, file in data.verdicts.items():
-            if part not in ("train", "test"):
-                raise BadInput(f"found {part!r}", where=where, field="verdicts", fix="name train or test")
+            if part not in JUDGED_PARTS:
+                fix = f"name {' or '.join(JUDGED_PARTS)}"
+                raise BadInput(f"found {part!r}", where=where, field="verdicts", fix=fix)
             if not Path(file).is_file():
                 raise BadInput("no such file", where=file, field="verdicts", fix="name a table with id and verdict")
 
@@ -345,7 +345,7 @@ class _Experiment:
         """
         cells, searches = self._cells(), [job for job in self._searches() if read_cell(job) is None]
         for job in {job.model: job for job in reversed(searches)}.values():
-            if trial_seconds(Path(job.folder)) is None:
+            if first_trial_seconds(Path(job.folder)) is None:
                 search_options(replace(job, budget=1), sample(job)[0], Path(job.folder), self.engine.map)
         done = {cell.model for cell in cells if read_cell(cell)} | {job.model for job in searches}
         first = {cell.model: cell for cell in reversed(cells) if cell.model not in done}
@@ -362,7 +362,7 @@ class _Experiment:
             if one:
                 rates.setdefault(cell.model, []).append(one["seconds"] / rows[cell.dataset])
         for job in searches:
-            if (seconds := trial_seconds(Path(job.folder))) is not None:
+            if (seconds := first_trial_seconds(Path(job.folder))) is not None:
                 rates.setdefault(job.model, []).append(seconds / rows[job.dataset])
         left: dict[str, float] = dict.fromkeys(self.settings.models, 0.0)
         for cell, times in [*((cell, 1) for cell, one in found if not one), *((job, job.budget) for job in searches)]:
@@ -373,7 +373,7 @@ class _Experiment:
         }
         once = sum(job.budget for job in self._searches())
         done = sum(each[cell.model] for cell, one in found if one) + once - sum(job.budget for job in searches)
-        workers = max(1, getattr(self.engine, "count", 1))
+        workers = max(1, self.engine.count)
         return TrainingTime(sum(each[cell.model] for cell in cells) + once, done, sum(left.values()) / workers, left)
 
     def scan(self) -> IEOutcome:

@@ -83,7 +83,7 @@ class IESettings(ExperimentSettings):
     @field_validator("rho", mode="after")
     @classmethod
     def _shares(cls, value: list[float]) -> list[float]:
-        return sorted({round(one, 6) for one in value})  # 0.1 + 0.2 is 0.3, and has its folder
+        return sorted({round(one, 6) + 0.0 for one in value})  # 0.1 + 0.2 is 0.3, -0 is 0, and each has one folder
 
     def generator_of(self, dataset: str) -> str:
         """The transformation of a data set."""

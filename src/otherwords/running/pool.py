@@ -39,6 +39,9 @@ class Engine(ABC):
     #: The folder or URL through which parts travel to workers that do not see the run folder.
     shared: str = ""
 
+    #: How many jobs are done at a time.
+    count: int = 1
+
     #: Whether workers are on other machines, which may have what this one lacks: a GPU, an optional part.
     elsewhere: ClassVar[bool] = False
 

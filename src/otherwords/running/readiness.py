@@ -20,7 +20,7 @@ from ..models.answering import ask, run_canary
 from ..models.cache import Cache
 from ..models.canary import canary_batch
 from ..models.model import Answerer
-from ..models.repeating import repeats_of, warn_asked_once, warn_not_repeated
+from ..models.repeating import repeats_of, warn_asked_once, warn_not_repeated, warn_remembered
 from ..problem import AGAIN, Repeat, Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
@@ -141,6 +141,7 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
         again = repeats_of(model, study.repeats, study.repeat_ways)
         if study.repeats and not again:
             not_repeated.insert(0, model.name)
+        warn_remembered(model, again)
         if study.canary:
             run_canary(model, cache)
         gives[model.name] = Gives(_gives_probabilities(model, cache) if study.canary else True, again)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from .._version import __version__
 from ..datasets.source import memory_name
-from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, shorten
 from ..language_models.budget import Budget, make_budget
 from ..metrics.metric import Metric
 from ..models.answering import all_models, with_templates
@@ -23,7 +22,7 @@ from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
 from ..scoring.requirements import group_columns
-from ..storage.files import digest, write_text
+from ..storage.files import digest, read_toml, write_text
 from ..storage.in_memory import AnyTable, as_frame
 from ..storage.places import without_password
 from ..storage.run_folder import BY_WHOM, RunFolder
@@ -246,7 +245,7 @@ def _validated(settings: dict[str, Any], where: str) -> Study:
 def _refuse_left_behind(study: Study, folder: Path) -> None:
     """Refuse to continue a run where files that its plug-ins name are not here, but where it was started."""
     path = folder / STUDY
-    made = tomllib.loads(decode(path.read_bytes(), str(path))).get("made", {}) if path.is_file() else {}
+    made = read_toml(path, "a study", "delete it").get("made", {}) if path.is_file() else {}
     start = Path(str(made.get("directory", "")))
     for field in ("plugins", "vary", "check", "models", "templates", "metrics"):
         for name in (name for spec in getattr(study, field) for name in re.split(r"""[:=(),"']""", spec)):
@@ -269,11 +268,7 @@ def _read_folder(folder: Path) -> dict[str, Any]:
 def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput("no such file", where=str(path), fix="give a TOML file or a run folder, or use --data")
-    try:
-        read = tomllib.loads(decode(path.read_bytes(), str(path)))
-    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML
-        fix = "a study is a TOML file; to run on data, use --data"
-        raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
+    read = read_toml(path, "a study", "a study is a TOML file; to run on data, use --data")
     read.pop("made", None)  # about the run that wrote it
     return {"name": path.stem, **read}
 

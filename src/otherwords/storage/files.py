@@ -9,12 +9,13 @@ import sqlite3
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput, Busy
+from ..errors import BadInput, Busy, decode
 
 #: What a run makes in its folder: the folders of its stages, and files. Nothing else in there is touched.
 STAGES = ("problems", "variants", "notes", "tables", "buckets", "answers")
@@ -151,6 +152,14 @@ def read_json(path: Path) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def read_toml(path: Path, what: str, fix: str) -> dict[str, Any]:
+    """What a TOML file says; one that cannot be read as `what` it should be is refused."""
+    try:
+        return tomllib.loads(decode(path.read_bytes(), str(path)))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or too deep
+        raise BadInput(f"cannot be read as {what}: {error}", where=str(path), fix=fix) from error
 
 
 def write_json(path: Path, value: Any) -> None:

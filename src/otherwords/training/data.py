@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..datasets.intake import is_without_text
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..inference.joining import options_of
@@ -26,7 +27,6 @@ _SHARED = {
     "valid": "a sentence with `valid`",
     "valid by premise": "a premise with `valid`",
 }
-_EMPTY = "found an empty text"
 #: Shares of recombined pairs: similar premise and hypothesis, similar hypotheses, reversed rows; the rest is random.
 _SIMILAR, _HYPOTHESES, _REVERSED = 0.6, 0.3, 0.05
 #: A partner is drawn from this many of the nearest sentences.
@@ -95,7 +95,7 @@ def collect_rows(recipe: Recipe, objective: str = "nli") -> TrainingData:
     take_share(data, keys, recipe.share, recipe.data_seed)
     _show(data, shown)
     if not data.train:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in data.reasons.items())
+        reasons = ", ".join(f"{count} {reason}" for reason, count in (+data.reasons).items())
         raise BadInput(f"no rows left to train on ({reasons})", field="data", fix="give more data")
     return data
 
@@ -274,9 +274,9 @@ def _rows(
                 yield TrainingRow(tuple(row[field] for field in data.task.fields), row["label"])
         data.reasons[f"no majority label{which}"] += source.intake.no_majority
         for bad in source.intake.rejected:
-            if _EMPTY not in bad["reason"] and not recipe.skip_bad:
+            if not (empty := is_without_text(bad)) and not recipe.skip_bad:
                 raise BadInput(bad["reason"])
-            reason = "empty text" if _EMPTY in bad["reason"] else "bad row"
+            reason = "empty text" if empty else "bad row"
             data.leave_out(reason + which, where=bad["where"], found=bad["reason"])
 
 

@@ -7,13 +7,14 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..datasets.source import Source, files_of
-from ..errors import BadInput, OtherwordsError
+from ..errors import BadInput, Busy, OtherwordsError, setting
+from ..inference.joining import options_of
 from ..models.trained import TRAINED, TRAINING, read_trained
 from ..problem import Task
 from ..registry import Bound, models
@@ -21,12 +22,14 @@ from ..storage.files import digest, lock_folder, refuse_overwriting, write_json,
 from ..storage.user_code import guarded
 from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .history import has_checkpoint, is_trained
-from .prepared import DATA, is_prepared, prepared_settings
+from .prepared import DATA, LOCK, is_prepared, prepared_settings
 from .recipe import Recipe, read_recipe
 from .trainer import Preparing, begin, finish, read_json, refuse_differing
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
+#: A search for a recipe's options, in the folder of its model; and what became of a trial, in the folder of each.
+SEARCH, TRIAL = "search", "trial.json"
 #: The digest of a file's content in a signature.
 _CONTENT = re.compile(r"[#@]([0-9a-f]{12})\b")
 
@@ -76,7 +79,7 @@ def _refuse_silent(trainer: Bound, folder: Path, task: Task) -> None:
 
 def describe_training(trainer: Bound, data: TrainingData, seed: int) -> dict[str, Any]:
     """What decides a training: what its folder says of itself before there are figures."""
-    content = digest([data.train, data.valid])
+    decisive = [data.train, data.valid, data.merged] if data.merged else [data.train, data.valid]
     return {
         "trainer": trainer.signature,
         "answers_as": trainer.function.answers_as,
@@ -85,7 +88,7 @@ def describe_training(trainer: Bound, data: TrainingData, seed: int) -> dict[str
         "labels": list(data.task.labels),
         "seed": seed,
         "rows": {"train": len(data.train), "valid": len(data.valid)},
-        "data": content[:16],
+        "data": digest(decisive)[:16],
     }
 
 
@@ -144,7 +147,8 @@ def train(
     read, bound = read_recipe(recipe, trainer, **overrides)
     if prepare_only and not isinstance(bound.function, Preparing):
         fix = "leave it out: only encoders are prepared here and trained elsewhere"
-        raise BadInput(f"{bound.name} cannot be prepared", field="--prepare", fix=fix)
+        name = setting("--prepare", "prepare_only")
+        raise BadInput(f"{bound.name} cannot be prepared", field=name, fix=fix)
     refuse_overwriting(out, recipe, *files_read(read))
     return train_recipe(read, bound, Path(out), prepare_only=prepare_only)
 
@@ -164,18 +168,26 @@ def train_recipe(
     before = _is_finished(folder, trainer)
     try:
         if fresh:
-            _prepare(folder, recipe, trainer, origin)
+            with _held(folder):  # a second process must not prepare the same, nor clear it away
+                _prepare(folder, recipe, trainer, origin)
         if finished and not before:
             _adopt(folder, finished)
         if (counts := read_json(folder / DATA / COUNTS)) is None:
             raise BadInput("has no counts of its rows", where=str(folder), fix="delete the folder, and train again")
         return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, recipe, trainer), before)
-    except OtherwordsError:
-        if fresh and not (finished or has_checkpoint(folder) or _is_finished(folder, trainer)):
+    except OtherwordsError as error:
+        theirs = isinstance(error, Busy) or has_checkpoint(folder) or _is_finished(folder, trainer)
+        if fresh and not (finished or theirs):
             shutil.rmtree(folder, ignore_errors=True)  # refused: it would be in the way
             if not made:
                 folder.mkdir(exist_ok=True)  # it was there before
         raise
+
+
+def _held(folder: Path) -> AbstractContextManager[None]:
+    """One process at a time: the lock lies among the data, where `train_prepared` looks for it, too."""
+    (folder / DATA).mkdir(parents=True, exist_ok=True)
+    return lock_folder(folder, folder / DATA / LOCK)
 
 
 def files_read(recipe: Recipe) -> list[Any]:
@@ -185,9 +197,12 @@ def files_read(recipe: Recipe) -> list[Any]:
 
 def _adopt(folder: Path, trained: Path) -> None:
     """Take over the model of a finished training of the same, which a search has made."""
-    files = [file for file in trained.iterdir() if file.is_file() and file.name not in (TRAINED, "trial.json")]
-    for file in [*files, trained / TRAINED]:  # this one says that all are there
-        shutil.copyfile(file, folder / file.name)
+    for path in trained.iterdir():
+        if path.is_dir() and path.name != DATA:
+            shutil.copytree(path, folder / path.name, dirs_exist_ok=True)
+        elif path.is_file() and path.name not in (TRAINED, TRIAL):
+            shutil.copyfile(path, folder / path.name)
+    shutil.copyfile(trained / TRAINED, folder / TRAINED)  # it says that all is there
     (folder / TRAINING).unlink(missing_ok=True)
 
 
@@ -222,7 +237,7 @@ def _carry_out(folder: Path, recipe: Recipe, trainer: Bound) -> dict[str, float]
         return finish(folder, trainer.function.carry_out(folder))
     if _is_finished(folder, trainer):
         return read_trained(folder).figures
-    with lock_folder(folder, folder / DATA / ".lock"):
+    with _held(folder):
         return fit(trainer, collect(recipe, trainer), folder, recipe.seed)
 
 
@@ -232,7 +247,7 @@ def collect(recipe: Recipe, trainer: Bound) -> TrainingData:
         return collect_rows(recipe, "masked-lm")
     data = collect_rows(recipe)
     refuse_untrainable(trainer, data, recipe.seed)
-    if recipe.recombine and (len(data.fields) != 2 or {*data.task.labels} <= {*data.fields}):
+    if recipe.recombine and (len(data.fields) != 2 or options_of(data.task)):
         message = f"{data.task.name} shows {', '.join(data.fields)}, and only pairs are recombined"
         raise BadInput(message, field="recombine", fix="leave it out")
     if recipe.recombine:
@@ -300,8 +315,9 @@ def _refuse_occupied(folder: Path) -> None:
     """Refuse a folder with another model, perhaps the start itself: it would look like a finished training."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
-    begun = (folder / DATA / LEFT_OUT).exists() or not any((folder / DATA).glob("*"))  # it is written first
-    ours = {TRAINING, "search"} if begun else set()
+    written = [path for path in (folder / DATA).glob("*") if path.name != LOCK]
+    begun = (folder / DATA / LEFT_OUT).exists() or not written  # it is written first
+    ours = {TRAINING, SEARCH} if begun else set()
     others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if others := [name for name in others if name not in ours and not (name == DATA and begun)]:
         fix = "choose a new folder with -o"

@@ -1,4 +1,4 @@
-"""Training of fastText's classifier (Joulin et al. 2017) with numpy: stochastic gradient descent on word n-grams."""
+"""Training of fastText's classifier (Joulin et al. 2017): stochastic gradient descent on word n-grams, with scipy."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _TEXTS = 4096
 @trainers("ngrams.v1", example="ngrams(learning_rate=1.0, epochs=30)")
 @dataclass(frozen=True)
 class Ngrams:
-    """The classifier of fastText: word n-grams, hashed, with a linear layer; needs numpy alone.
+    """The classifier of fastText: word n-grams, hashed, with a linear layer; needs no extra.
 
     As in ParaNLU: n-grams of up to `ngrams` words, `epochs` 5, `learning_rate` .1, which falls to zero. The other
     defaults are fastText's: vectors of `size` numbers, n-grams in so many `buckets`. `tokens=words` splits off

@@ -84,7 +84,7 @@ def read_examples(path: Path, settings: TrainingSettings, labels: Sequence[str] 
         raise BadInput("has no examples", where=str(path))
     if settings.objective == "masked-lm":
         return Examples([row[0] for row in rows])
-    task, known = shown(settings), labels or settings.labels
+    task, known = task_of(settings), labels or settings.labels
     if wrong := next((row for row in rows if len(row) != len(task.fields) + 1), None):
         fix = f"prepare it again: a row has {', '.join(task.fields)} and a label"
         raise BadInput(f"has a row of {len(wrong)} texts", where=str(path), fix=fix)
@@ -98,14 +98,14 @@ def read_examples(path: Path, settings: TrainingSettings, labels: Sequence[str] 
     return Examples(sides[0], sides[1] if len(sides) > 1 else None, codes, options=len(options) or 1)
 
 
-def shown(settings: TrainingSettings) -> Task:
+def task_of(settings: TrainingSettings) -> Task:
     """The task of a training, with the fields that the model is shown."""
     return Task("the training", settings.fields, settings.labels)
 
 
 def join_of(settings: TrainingSettings) -> Join:
     """How the fields of a training become texts."""
-    return Join.read(settings.join) if settings.join else default_join(shown(settings))
+    return Join.read(settings.join) if settings.join else default_join(task_of(settings))
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def _load(settings: TrainingSettings, folder: Folder, dropout: dict[str, float])
         return model, StartHead("new" if new else "matched")
     names = dict(enumerate(settings.labels))
     labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
-    if settings.is_choice:
+    if options_of(task_of(settings)):
         model, new = load_start(folder, MULTIPLE_CHOICE, **labels, **dropout)
         head = begin_choice(folder, new, settings.start_labels or {})
     else:

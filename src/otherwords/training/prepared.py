@@ -1,6 +1,5 @@
 """A prepared training: a folder with all it needs, which any machine with torch and transformers can train from."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,10 @@ from ..storage.files import lock_folder, write_json
 from .finetuning import finetune
 from .objectives import Examples, read_examples, write_examples
 from .settings import TrainingSettings
+from .trainer import read_json
 
-DATA, _SETTINGS, _TRAIN, _VALID, _TEACHERS = "data", "settings.json", "train.jsonl", "valid.jsonl", "taught.npy"
+DATA, LOCK = "data", ".lock"
+_SETTINGS, _TRAIN, _VALID, _TEACHERS = "settings.json", "train.jsonl", "valid.jsonl", "taught.npy"
 Lines = Iterable[Sequence[str | None]]
 
 
@@ -42,7 +43,7 @@ def prepared_settings(folder: Path) -> TrainingSettings:
     path = folder / DATA / _SETTINGS
     if not path.is_file():
         raise BadInput("contains no training", where=str(folder), fix="prepare one with otherwords train ... --prepare")
-    return TrainingSettings.of(json.loads(path.read_text(encoding="utf-8")), str(path))
+    return TrainingSettings.of(read_json(path) or {}, str(path))
 
 
 def change_settings(folder: Path, **values: Any) -> None:
@@ -55,7 +56,7 @@ def change_settings(folder: Path, **values: Any) -> None:
 def train_prepared(folder: Path) -> dict[str, float]:
     """Train what was prepared, or resume it; return the validation figures of the model that is kept."""
     settings, data = prepared_settings(folder), folder / DATA
-    with lock_folder(folder, data / ".lock"):
+    with lock_folder(folder, data / LOCK):
         train, asked = read_examples(data / _TRAIN, settings), tuple(dict.fromkeys(settings.merged.values()))
         valid = read_examples(data / _VALID, settings, asked) if (data / _VALID).stat().st_size else None
         if settings.teachers:

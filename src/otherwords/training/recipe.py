@@ -2,16 +2,16 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..errors import BadInput, decode
+from ..errors import BadInput
 from ..problem import get_task
 from ..registry import Bound, Plugin, models, trainers
+from ..storage.files import read_toml
 from ..storage.specs import nearest
 
 #: How to give an option that a trainer cannot do without.
@@ -171,11 +171,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         fix = "give a TOML file, or use --start and --data"
         raise BadInput("no such file", where=str(path), fix=fix)
-    try:
-        return tomllib.loads(decode(path.read_bytes(), str(path)))
-    except ValueError as error:  # neither UTF-8 nor TOML
-        fix = "a recipe is a TOML file; to train on data, use --data"
-        raise BadInput(f"cannot be read as a recipe: {error}", where=str(path), fix=fix) from error
+    return read_toml(path, "a recipe", "a recipe is a TOML file; to train on data, use --data")
 
 
 def _bad_input(error: ValidationError, where: str) -> BadInput:

@@ -10,7 +10,6 @@ import json
 import math
 import shutil
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -19,14 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadInput, decode
+from ..errors import BadInput
 from ..models.trained import TRAINED, read_trained
 from ..problem import get_task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, Plugin, load_plugins, models, plugin_files, trainers
-from ..storage.files import digest, read_json, refuse_overwriting, write_json, write_text
+from ..storage.files import digest, lock_folder, read_json, read_toml, refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow
 from .making import (
+    SEARCH,
+    TRIAL,
     TrainingResult,
     collect,
     files_read,
@@ -36,11 +37,12 @@ from .making import (
     refuse_untrainable,
     train_recipe,
 )
+from .prepared import DATA
 from .recipe import bind_trainer, read_recipe
 from .trainer import refuse_differing
 
-#: Files of a search: what it is, its rows, the table of its trials, and what became of each.
-_SEARCH, _ROWS, TRIALS, _TRIAL = "search.json", "rows.json", "trials.csv", "trial.json"
+#: Files of a search: what it is, its rows, the table of its trials, and the lock of who works on it.
+_SEARCH, _ROWS, TRIALS, _LOCK = "search.json", "rows.json", "trials.csv", ".lock"
 #: The space that is searched if no other is named.
 IE_PAPER = "ie-paper"
 #: The keys of a range.
@@ -80,18 +82,16 @@ def search(
     there are not repeated, and a larger budget adds to them.
     """
     place, drawn = Path(folder), _draws(trainer, space, budget, seed)
-    refuse_untrainable(trainer, data, seed)
-    if not data.valid:
-        raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
+    _refuse_unsearchable(trainer, data, seed)
     if mapper is map:  # else the trials are done elsewhere, perhaps where there is a GPU
         refuse_unready(trainer)
-    content = digest(data.fields, data.train, data.valid)[:16]
-    _refuse_other_search(place, {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)})
+    content = digest(asdict(data.task), data.fields, data.train, data.valid, data.merged)[:16]
+    _refuse_other_search(place, trainer, space, seed)
     _write_rows(place / _ROWS, data, content)
     files = _own_files(trainer)
     there = place.absolute()  # a worker may have another current folder
     jobs = [
-        Trial(str(there / f"trial-{n:03}"), str(there / _ROWS), content, _spec(trainer, options), seed, files)
+        Trial(str(there / _trial_name(n)), str(there / _ROWS), content, _spec(trainer, options), seed, files)
         for n, options in enumerate(drawn, 1)
     ]
     outcomes = []
@@ -107,7 +107,7 @@ def search(
 
 def run_trial(trial: Trial) -> dict[str, Any]:
     """Train one trial, unless it was; a training that fails is a trial without figures, and says why."""
-    place = Path(trial.folder) / _TRIAL
+    place = Path(trial.folder) / TRIAL
     key = {"spec": trial.spec, "seed": trial.seed, "rows": trial.content}
     if place.is_file():
         known = read_json(place)
@@ -123,6 +123,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
     except BadInput as error:
         outcome["error"] = str(error)
     outcome["seconds"] = round(time.perf_counter() - started, 3)
+    outcome["files"] = sorted(path.name for path in place.parent.glob("*"))
     write_json(place, outcome)
     return outcome
 
@@ -147,34 +148,53 @@ def train_best(
     read, bound = read_recipe(recipe, trainer, **overrides)
     _draws(bound, space, budget, read.seed)  # a wrong space is an error before any data is read
     refuse_overwriting(out, recipe, *files_read(read))
-    place = Path(out) / "search"
+    place = Path(out) / SEARCH
     _refuse_foreign(Path(out))
     if (Path(out) / TRAINED).is_file():
         refuse_other_data(Path(out), read, bound)
     ready(bound)
-    best = search(bound, space, collect(read, bound), place, budget, read.seed, mapper)
-    chosen = next(path.parent for path in sorted(place.glob(f"*/{_TRIAL}")) if _is_of(path, _spec(bound, best)))
-    now, better = read_recipe(recipe, trainer, **{**overrides, **best})
-    _give_up_former(Path(out), better)
-    result = train_recipe(now, better, Path(out), finished=chosen if (chosen / TRAINED).is_file() else None)
-    forget_models(place)
-    (place / _ROWS).unlink()
+    data = collect(read, bound)
+    _refuse_unsearchable(bound, data, read.seed)
+    _refuse_other_search(place, bound, space, read.seed)
+    with lock_folder(Path(out), place / _LOCK):
+        best = search(bound, space, data, place, budget, read.seed, mapper)
+        chosen = next(path.parent for path in sorted(place.glob(f"*/{TRIAL}")) if _is_of(path, _spec(bound, best)))
+        now, better = read_recipe(recipe, trainer, **{**overrides, **best})
+        _give_up_former(Path(out), better)
+        result = train_recipe(now, better, Path(out), finished=chosen if (chosen / TRAINED).is_file() else None)
+        forget_models(place)
+        (place / _ROWS).unlink()
     return result
 
 
 def forget_models(folder: Path) -> None:
     """Delete the models of all trials of a search; what became of each stays."""
     for path in folder.glob("trial-*/*"):
-        if path.name != _TRIAL:
+        if path.name != TRIAL:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def first_trial_seconds(folder: Path) -> float | None:
+    """How long the first trial of a search took, if it is done."""
+    return read_json(folder / _trial_name(1) / TRIAL).get("seconds")
+
+
+def _trial_name(number: int) -> str:
+    return f"trial-{number:03}"
 
 
 def _give_up_former(folder: Path, best: Bound) -> None:
     """Delete the model that a smaller search has chosen, where it is another; its trial stays in the table."""
-    if (folder / TRAINED).is_file() and read_trained(folder).trainer != best.signature:
-        for path in folder.iterdir():
-            if path.name != "search":
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if not (folder / TRAINED).is_file() or read_trained(folder).trainer == best.signature:
+        return
+    trials = map(read_json, (folder / SEARCH).glob(f"*/{TRIAL}"))
+    ours = {DATA, TRAINED, *(name for trial in trials for name in trial.get("files", ()))}
+    others = [path for path in sorted(folder.iterdir()) if path.name != SEARCH]
+    if foreign := [path.name for path in others if path.name not in ours]:
+        message = f"its model is to be replaced by a better one, and {foreign[0]} is not of its training"
+        raise BadInput(message, where=str(folder), fix="move it elsewhere, and run again: the trials are kept")
+    for path in others:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 # Spaces
@@ -220,10 +240,7 @@ def _read_file(space: str) -> dict[str, Any]:
     if not path.is_file():
         fix = f"give a TOML file, or {' or '.join(presets())}"
         raise BadInput("no such file", where=space, field="space", fix=fix)
-    try:
-        return tomllib.loads(decode(path.read_bytes(), space))
-    except ValueError as error:
-        raise BadInput(f"cannot be read as a space: {error}", where=space, fix="a space is a TOML file") from error
+    return read_toml(path, "a space", "a space is a TOML file")
 
 
 def _refuse_wrong_values(values: Any, where: str, name: str) -> None:
@@ -338,7 +355,15 @@ def _is_of(path: Path, spec: str) -> bool:
     return bool(read_json(path).get("spec") == spec)
 
 
-def _refuse_other_search(folder: Path, header: dict[str, Any]) -> None:
+def _refuse_unsearchable(trainer: Bound, data: TrainingData, seed: int) -> None:
+    refuse_untrainable(trainer, data, seed)
+    if not data.valid:
+        raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
+
+
+def _refuse_other_search(folder: Path, trainer: Bound, space: str | Path | Mapping[str, Any], seed: int) -> None:
+    """Refuse a folder with another search; a new one is this search's from now on."""
+    header = {"trainer": trainer.signature, "seed": seed, "space": _table(space, trainer.plugin)}
     path, now = folder / _SEARCH, json.loads(json.dumps(header))
     if there := read_json(path):
         refuse_differing(folder, there, now, "search")
@@ -351,7 +376,7 @@ def _refuse_foreign(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
     others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if others and not (folder / "search" / _SEARCH).is_file():
+    if others and not (folder / SEARCH / _SEARCH).is_file():
         message = f"is not the folder of a search: it contains {', '.join(others[:3])}"
         raise BadInput(message, where=str(folder), fix="choose a new folder with -o")
 

@@ -108,11 +108,6 @@ class TrainingSettings:
         """All settings, with defaults, as plain values."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
-    @property
-    def is_choice(self) -> bool:
-        """Whether the labels are fields, between which a model chooses."""
-        return self.objective == "nli" and set(self.labels) <= set(self.fields)
-
     def _choose(self, name: str, allowed: tuple[str, ...]) -> None:
         if getattr(self, name) not in allowed:
             raise BadInput(f"found {getattr(self, name)!r}", field=name, fix=f"give {' or '.join(allowed)}")

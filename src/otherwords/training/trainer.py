@@ -76,7 +76,7 @@ def finish(folder: Path, figures: Mapping[str, float]) -> dict[str, float]:
     """Mark the training of a folder as finished, with its figures, which must be finite numbers."""
     if (header := read_json(folder / TRAINING)) is None:
         raise BadInput(f"its {TRAINING} is gone", where=str(folder), fix="leave it there while the model is trained")
-    refuse_wrong_figures(figures, str(header["trainer"]), validated=bool(header["rows"]["valid"]))
+    refuse_wrong_figures(figures, str(header["trainer"]), with_validation=bool(header["rows"]["valid"]))
     head = {"head": started} if (started := read_json(folder / START)) else {}  # an encoder's: new, matched or replaced
     plain = {str(name): value if type(value) is int else float(value) for name, value in figures.items()}
     write_json(folder / TRAINED, {**header, **head, "figures": plain})
@@ -89,7 +89,7 @@ def finish_if_begun(folder: Path, figures: dict[str, float]) -> dict[str, float]
     return finish(folder, figures) if (folder / TRAINING).is_file() else figures
 
 
-def refuse_wrong_figures(figures: Any, trainer: str, *, validated: bool) -> None:
+def refuse_wrong_figures(figures: Any, trainer: str, *, with_validation: bool) -> None:
     """Refuse NaN, infinity and what is no number; with validation rows there must be a validation accuracy."""
     if not isinstance(figures, Mapping):
         raise BadInput(f"fit returned {figures!r}", where=trainer, fix="return a dict of figures, by name")
@@ -98,7 +98,7 @@ def refuse_wrong_figures(figures: Any, trainer: str, *, validated: bool) -> None
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise BadInput(f"training failed: {name} is {value!r}", where=trainer, field=str(name), fix=fix)
     accuracy = figures.get("valid_accuracy")
-    if validated and (accuracy is None or not 0 <= accuracy <= 1):
+    if with_validation and (accuracy is None or not 0 <= accuracy <= 1):
         fix = "return the share of right answers to the validation rows as valid_accuracy"
         raise BadInput(f"its valid_accuracy is {accuracy}", where=trainer, fix=fix)
 

@@ -29,7 +29,7 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:
-            known: dict[str, _Text] = {}
+            known: dict[str, LabelText] = {}
             for variant in bucket.variants:
                 lines: list[str] = []
                 for name, text in variant.text.items():
@@ -37,14 +37,14 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
                     if text == original:
                         continue
                     if name not in known:
-                        known[name] = _read(original)
-                    lines += violations(known[name], _read(text), kinds, antonyms)
+                        known[name] = read_text(original)
+                    lines += violations(known[name], read_text(text), kinds, antonyms)
                 yield Verdict(not lines, "; ".join(lines), len(lines))
 
     return check
 
 
-class _Text(NamedTuple):
+class LabelText(NamedTuple):
     """A text, the cues in it that may carry its label, and all its other words."""
 
     text: str
@@ -52,16 +52,17 @@ class _Text(NamedTuple):
     words: Counter[str]
 
 
-def _read(text: str) -> _Text:
+def read_text(text: str) -> LabelText:
+    """Find the cues and the other words of a text."""
     carrying = cues(text)
-    return _Text(text, carrying, content(text) - Counter(word for cue in carrying for word in cue.words.split()))
+    return LabelText(text, carrying, content(text) - Counter(word for cue in carrying for word in cue.words.split()))
 
 
-def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool) -> list[str]:
+def violations(before: LabelText, after: LabelText, kinds: Sequence[str], antonyms: bool) -> list[str]:
     """The changes of a rewording to words that carry the label, one line each.
 
     >>> kinds = ["negation", "quantifier", "number"]
-    >>> violations(_read("Two men aren't hot."), _read("3 men are cold."), kinds, True)
+    >>> violations(read_text("Two men aren't hot."), read_text("3 men are cold."), kinds, True)
     ['negation: "not" lost', 'number: 2 became 3', 'antonym: "hot" became "cold"']
     """
     lost, gained = _left_over(before.cues, after.cues), _left_over(after.cues, before.cues)
@@ -118,7 +119,7 @@ def _without_pronouns(some: list[Cue], others: list[Cue]) -> list[Cue]:
     return sure + [cue for cue in some if cue.words == "one"][: max(0, other - own)]
 
 
-def _exchanged(kind: str, before: _Text, after: _Text) -> Iterator[str]:
+def _exchanged(kind: str, before: LabelText, after: LabelText) -> Iterator[str]:
     """Numbers or quantifiers that went from one word to another: "two men see three dogs", "three men see two dogs"."""
     if kind == "negation":
         return

@@ -4,12 +4,12 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from ..errors import BadInput
-from ..problem import Problem, Task, Variant
+from ..problem import Note, Problem, Task, Variant
 from ..registry import generators
 from ..words.language import warn_of_other_language
 from .generating import Change, Generator, chosen_fields, with_changes
@@ -33,6 +33,20 @@ _GRAMMAR = """
     your yours yourself yourselves aren couldn didn doesn hadn hasn haven mightn mustn needn shouldn wasn weren wouldn
 """
 _FUNCTION = frozenset(_GRAMMAR.split())
+_OF_CLAUSES = """
+    allege argue assert assume believe bet claim complain conclude deny doubt guess hope imagine imply insist know
+    pretend realize suppose suspect swear think wonder wish say said thought knew denies denied
+"""
+#: Verbs with a clause after them, even without "that"; the clause may be the end of the sentence.
+_ATTITUDES = "|".join(_OF_CLAUSES.split())
+#: Such a verb, or a word that begins a clause: "that" unless it is "in that place", "ask if", "see how".
+_ATTITUDE = re.compile(
+    rf"\b(?:(?:{_ATTITUDES})(?:s|d|ed|ing)?|believing|realizing|whether|"
+    r"(?!(?:of|at|in|on|for|with|like|from|to|by|after|before|until|than|and|but)\b)\w+ that|"
+    r"(?:ask|see|saw|tell|told|hear|heard|explain|show|find out)(?:s|ed|ing)? "
+    r"(?:\w+ ){0,2}(?:if|how|why|what|who|where|when))\b",
+    re.IGNORECASE,
+)
 
 
 @generators("identity.v1")
@@ -53,15 +67,32 @@ def tautology(field: str = "", times: int = 1) -> Any:
     `field` names the text to change; by default it is the hypothesis where that is a target, else every target, all in
     one variant. `times` says how often: five times in the premise is Naik et al.'s test of length.
     """
-    if times < 1:
-        raise BadInput(f"found {times}", where="tautology.v1", field="times", fix="give 1 or more")
+    return _tautology(field, times, "tautology.v1", lambda text: "")
 
-    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+
+@generators("tautology.v2", language="en")
+def tautology_v2(field: str = "", times: int = 1) -> Any:
+    """Add "and true is true" before the final stop: longer, odd, and exactly as true as before.
+
+    `field` names the text to change; by default it is the hypothesis where that is a target, else every target, all in
+    one variant. `times` says how often: five times in the premise is Naik et al.'s test of length. A text is left as it
+    is if the addition would become part of a question, or of what somebody believes, says, wants or asks.
+    """
+    return _tautology(field, times, "tautology.v2", why_not_extended)
+
+
+def _tautology(field: str, times: int, where: str, why_not: Callable[[str], str]) -> Generator:
+    if times < 1:
+        raise BadInput(f"found {times}", where=where, field="times", fix="give 1 or more")
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
         for problem in problems:
-            warn_of_other_language(problem.text.values(), "tautology.v1")
-            names = chosen_fields(problem.task, field or _default(problem.task), "tautology.v1")
-            text = {name: extended(problem.text[name] or "", times) for name in names}
-            if any(text[name] != (problem.text[name] or "") for name in names):
+            warn_of_other_language(problem.text.values(), where)
+            names = chosen_fields(problem.task, field or _default(problem.task), where)
+            reasons = {name: why for name in names if (why := why_not(problem.text[name] or ""))}
+            yield from (Note(problem.id, f"left out: {why}", 1, {"field": name}) for name, why in reasons.items())
+            text = {name: extended(problem.text[name] or "", times) for name in names if name not in reasons}
+            if any(new != (problem.text[name] or "") for name, new in text.items()):
                 yield problem.restate(**text)
 
     return Generator(vary, control=True)
@@ -98,6 +129,20 @@ def extended(text: str, times: int = 1) -> str:
     """
     end = len(text.rstrip().rstrip(_STOPS).rstrip())
     return text[:end] + TAUTOLOGY * times + text[end:] if re.search(r"\w", text) else text
+
+
+def why_not_extended(text: str) -> str:
+    """Why the tautology would say something else in a text; empty where it would not.
+
+    What counts is the last sentence, because the tautology is added there.
+
+    >>> why_not_extended("A dog sleeps."), why_not_extended("Who sleeps?"), why_not_extended("Ann thinks a dog sleeps.")
+    ('', 'it would become part of a question', 'it would become part of what somebody believes or says')
+    """
+    last = re.split(r"(?<=[.!?…])[\"'”’)]*\s+", text.strip())[-1]
+    if last.rstrip("\"'”’) ").endswith("?"):
+        return "it would become part of a question"
+    return "it would become part of what somebody believes or says" if _ATTITUDE.search(last) else ""
 
 
 def _default(task: Task) -> str:

@@ -48,10 +48,10 @@ def refuse_no_share(rho: float) -> float:
 def spelled(rho: float) -> str:
     """A value of rho with all its digits, as messages and names of files have it.
 
-    >>> spelled(0.4), spelled(1), spelled(0.1234567)
-    ('0.4', '1', '0.1234567')
+    >>> spelled(0.4), spelled(1), spelled(0.1234567), spelled(-0.0)
+    ('0.4', '1', '0.1234567', '0')
     """
-    return repr(float(rho)).removesuffix(".0")
+    return repr(float(rho) + 0.0).removesuffix(".0")  # -0 is 0
 
 
 def draws(ids: Iterable[str], seed: int) -> npt.NDArray[np.float64]:

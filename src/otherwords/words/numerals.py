@@ -13,8 +13,8 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _SMALL = {word: n for n, word in enumerate(_UNITS)} | {"twice": 2}
 _DECADES = {word: 10 * n for n, word in enumerate(_TENS, 2)}
-#: How a quantity begins, as a pattern; without "one", which is mostly a pronoun.
-QUANTITY = rf"\.?\d|(?:{'|'.join(word for word in (*_UNITS[2:], *_DECADES, *_SCALES, 'half'))})\b"
+#: How a quantity begins, as a pattern; without "one", which is mostly a pronoun except in "one hundred".
+QUANTITY = rf"\.?\d|(?:{'|'.join((*_UNITS[2:], *_DECADES, *_SCALES, 'half', *(f'one {word}' for word in _SCALES)))})\b"
 #: Longer numbers are compared digit by digit.
 _MAX_DIGITS = 30
 #: Words of one number; a longer row of them ("hundred hundred hundred ...") is several.

@@ -1,0 +1,207 @@
+"""Who does what to whom: the places of words in a parse, whatever the voice.
+
+A place is a role and the word that it belongs to: in "Anna's dog bit Ben" Ben is what was bitten, Anna the owner of a
+dog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .parsing import ParseTree
+
+#: Prepositions of company and nearness: what is said of one holds of the other.
+MUTUAL = {"with", "near", "beside", "by", "alongside", "between", "among", "amongst", "against", "opposite", "next",
+           "like", "unlike"}  # fmt: skip
+#: A preposition, the one that says the same, and whether it says so of the two exchanged.
+_INVERSE = {
+    "below": ("under", False),
+    "beneath": ("under", False),
+    "underneath": ("under", False),
+    "above": ("under", True),
+    "over": ("under", True),
+    "after": ("before", True),
+    "in front of": ("behind", True),
+    "inside": ("in", False),
+    "within": ("in", False),
+    "upon": ("on", False),
+    "on top of": ("on", False),
+}
+_SIDES = {"front", "top", "back", "side", "middle", "center", "bottom", "edge", "end"}
+_ORDERS = {"before", "after", "because", "until", "if", "unless", "although", "though"}
+#: Parts of speech that can have a role.
+NOUNS = {"NOUN", "PROPN", "PRON", "NUM"}
+_SUBJECTS = {"nsubj", "nsubjpass"}
+_RELATIVE = {"who", "that", "which", "whom"}
+#: A role and the node that it belongs to.
+Place = tuple[str, int]
+
+
+@dataclass
+class Roles:
+    """The places of each word of a parsed text, and what links two of them whichever verb says so."""
+
+    tree: ParseTree
+    places: dict[int, set[Place]] = field(default_factory=dict)
+    links: set[tuple[str, int, int]] = field(default_factory=set)
+
+    def put(self, role: str, governor: int, nodes: Iterable[int]) -> None:
+        """Note a role of some words."""
+        for node in nodes:
+            if self.tree[node].text.lower() not in _RELATIVE:
+                self.places.setdefault(node, set()).add((role, governor))
+
+    def holders(self, role: str, governor: int) -> list[int]:
+        """Who has a role."""
+        return [node for node, places in self.places.items() if (role, governor) in places]
+
+
+def roles(tree: ParseTree) -> Roles:
+    """Read off who has which role; the passive, relative clauses and the dative are undone.
+
+    >>> from .parsing import parser
+    >>> text = "The book was given to Ann by him."
+    >>> [nodes] = parser()([text])
+    >>> found = roles(ParseTree(text, nodes))
+    >>> sorted({(role, nodes[at].lemma, nodes[node].text) for node in found.places for role, at in found.places[node]})
+    [('obj', 'give', 'book'), ('subj', 'give', 'him'), ('to', 'give', 'Ann')]
+    """
+    found = Roles(tree)
+    for at, node in enumerate(tree.nodes):
+        if node.pos in {"VERB", "AUX"} and node.dep not in {"aux", "auxpass"}:
+            _read_verb(found, at)
+    for at, node in enumerate(tree.nodes):
+        if node.pos in NOUNS:
+            _read_noun(found, at)
+        if node.text.lower() == "than":
+            _read_comparison(found, at)
+        if node.pos in {"VERB", "AUX"}:
+            _read_order(found, at)
+    return found
+
+
+# Reading a parse
+
+
+def _read_verb(found: Roles, verb: int) -> None:
+    tree = found.tree
+    passive = bool(tree.children(verb, "nsubjpass", "auxpass")) or (tree[verb].dep == "acl" and tree[verb].tag == "VBN")
+    things = _joined(tree, tree.children(verb, "dobj"))
+    receivers = [one for one in tree.children(verb, "dative") if tree[one].pos in NOUNS]
+    role = ("to" if things else "obj") if passive else "subj"
+    subjects = _joined(tree, _subjects(tree, verb))
+    found.put(role, verb, subjects)
+    found.put("obj", verb, things)
+    found.put("to", verb, _joined(tree, receivers))
+    if asked := _asked(tree, verb):
+        found.put("obj", verb, asked)
+    for preposition in tree.children(verb, "prep", "agent", "dative"):
+        if tree[preposition].pos not in {"ADP", "SCONJ"}:
+            continue
+        name, objects = _prepositional(tree, preposition)
+        agent = tree[preposition].dep == "agent" or (passive and name == "by")
+        found.put("subj" if agent else name, verb, objects)
+        if not agent and not things:
+            _link(found, name, subjects, objects)
+    if not passive:
+        for subject in subjects:
+            found.put(f"{tree[verb].lemma}>", subject, things)  # whose it is: "one man holds a cup, one a plate"
+
+
+def _subjects(tree: ParseTree, verb: int) -> list[int]:
+    """The subject of a verb, or what it shares with the verb or noun that it hangs on."""
+    own = tree.children(verb, *_SUBJECTS)
+    head, dep = tree[verb].head, tree[verb].dep
+    if own and tree[own[0]].text.lower() in _RELATIVE and dep == "relcl":
+        return [head]
+    if own or head == verb:
+        return own
+    if dep == "acl" and tree[verb].tag in {"VBG", "VBN"}:
+        return [head] if tree[head].pos in NOUNS else []
+    if dep in {"conj", "advcl", "xcomp"} and tree[head].pos in {"VERB", "AUX"} and not tree.children(verb, "mark"):
+        controlled = tree.children(head, "dobj") if dep == "xcomp" else []
+        return controlled or _subjects(tree, head)
+    return []
+
+
+def _asked(tree: ParseTree, verb: int) -> list[int]:
+    """The noun that a relative clause leaves out as its object: "the book (that) Tom wrote"."""
+    if tree[verb].dep != "relcl" or tree[tree[verb].head].pos not in NOUNS:
+        return []
+    subject, things = tree.children(verb, *_SUBJECTS), tree.children(verb, "dobj")
+    open_object = not things or tree[things[0]].text.lower() in _RELATIVE
+    as_subject = any(tree[one].text.lower() in _RELATIVE for one in subject)
+    transitive = not tree.children(verb, "prep", "nsubjpass", "acomp", "attr") and tree[verb].lemma != "be"
+    return [tree[verb].head] if subject and open_object and not as_subject and transitive else []
+
+
+def _prepositional(tree: ParseTree, at: int) -> tuple[str, list[int]]:
+    """A preposition with the words that belong to it, and its objects."""
+    name, objects = tree[at].text.lower(), tree.children(at, "pobj")
+    for inner in tree.children(at, "prep"):
+        more, objects_inside = _prepositional(tree, inner)
+        name, objects = f"{name} {more}", objects or objects_inside
+    if objects and tree[objects[0]].lemma in _SIDES:
+        for inner in tree.children(objects[0], "prep"):
+            if tree[inner].text.lower() == "of":
+                return f"{name} {tree[objects[0]].lemma} of", _joined(tree, tree.children(inner, "pobj"))
+    return name, _joined(tree, objects)
+
+
+def _read_noun(found: Roles, noun: int) -> None:
+    tree = found.tree
+    found.put("'s", noun, _joined(tree, tree.children(noun, "poss")))
+    found.put("mod", noun, tree.children(noun, "amod", "nummod", "compound"))
+    for preposition in tree.children(noun, "prep"):
+        name, objects = _prepositional(tree, preposition)
+        found.put("'s" if name == "of" else name, noun, objects)
+        _link(found, name, [noun], objects)
+    if tree[noun].dep in _SUBJECTS and tree[tree[noun].head].lemma == "be":
+        [*_, holder] = [noun, *(_subjects(tree, tree[noun].head) if tree[noun].text.lower() in _RELATIVE else [])]
+        found.put("mod", holder, _joined(tree, tree.children(tree[noun].head, "acomp")))
+
+
+def _read_comparison(found: Roles, than: int) -> None:
+    """ "A is taller than B"; "less" turns it round."""
+    tree, at = found.tree, than
+    others = _joined(tree, tree.children(than, "pobj", "nsubj"))
+    if tree[than].dep == "mark" and tree[tree[than].head].pos in {"VERB", "AUX"}:  # "than B is"
+        others = _joined(tree, _subjects(tree, tree[than].head))
+        at = tree[than].head
+    quality = ""
+    while tree[at].head != at and tree[at].pos not in {"VERB"} and tree[at].lemma != "be":
+        at = tree[at].head
+        words = [at, *tree.children(at)]
+        if not quality and any(tree[one].tag in {"JJR", "RBR"} for one in words):
+            [degree] = [one for one in words if tree[one].tag in {"JJR", "RBR"}][:1]
+            quality = f"{tree[degree].lemma}/{tree[at].lemma}" if degree != at else tree[at].lemma
+    for one in _joined(tree, _subjects(tree, at)) if quality else []:
+        found.links |= {(f"than {quality}", one, other) for other in others}
+
+
+def _read_order(found: Roles, verb: int) -> None:
+    """Clauses with "before", "after", "because", "if"."""
+    tree = found.tree
+    for clause in tree.children(verb, "advcl"):
+        marks = [tree[one].text.lower() for one in tree.children(clause, "mark", "advmod")]
+        for mark in _ORDERS.intersection(marks):
+            _link(found, mark, [verb], [clause])
+    for preposition in tree.children(verb, "prep"):
+        if (mark := tree[preposition].text.lower()) in {"before", "after", "until"}:
+            _link(found, mark, [verb], tree.children(preposition, "pcomp"))
+
+
+def _link(found: Roles, name: str, ones: Iterable[int], others: Iterable[int]) -> None:
+    name, turned = _INVERSE.get(name, (name, False))
+    if name.split()[0] not in MUTUAL:
+        found.links |= {(name, *((b, a) if turned else (a, b))) for a in ones for b in others}
+
+
+def _joined(tree: ParseTree, nodes: Iterable[int]) -> list[int]:
+    """Nodes with what is joined to them: "a man and a woman"."""
+    waiting, found = list(nodes), []
+    while waiting:
+        found.append(waiting.pop())
+        waiting += tree.children(found[-1], "conj")
+    return found

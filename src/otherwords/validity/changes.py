@@ -1,0 +1,183 @@
+"""What a rewording changed, in numbers: negations, quantifiers, numbers, opposites, names, nouns, and how much it kept.
+
+A broken variant changes little besides what breaks it; a paraphrase changes much, also words that carry a label.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..grammar.parsing import ParseTree
+from ..words.alignment import split_words
+from ..words.language import FUNCTION_WORDS
+from ..words.lexicon import lexicon
+from .label_safety import LabelText, violations
+
+_KINDS = ("negation", "quantifier", "number")
+_CONTENT = {"NOUN", "PROPN", "VERB", "ADJ", "ADV"}
+#: Words that deny without a negation.
+_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect"}
+#: Verbs and nouns that say little by themselves.
+_LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
+#: How far up the definitions are followed: a poodle is a dog, a dog an animal.
+_LEVELS = 2
+#: The beginning of a definition, up to its noun.
+_GENUS = re.compile(
+    r"\s*((?:[a-z-]+ )*?[a-z-]+)(?=[;,:.]|$| (?:of|that|which|who|whose|with|used|having|for|to|in|on|at|from|by|and|or"
+    r"|usually|where|when|made|consisting|worn|containing|designed|without|as|about|such|characterized|found) )"
+)
+#: Nouns that definitions begin with where what is meant follows: "a term for a youth or man".
+_EMPTY = {"term", "kind", "type", "sort", "member", "group", "variety", "any", "one", "piece", "class", "name", "part"}
+#: Words with a common beginning of so many letters are taken for forms of one: "swim" and "swimmer".
+_STEM = 4
+
+
+class Changes(NamedTuple):
+    """Counts of changes between two texts, and `kept`: the share of content words that both have, or synonyms of.
+
+    `denied` is 1 where a negation came or went and no opposite makes up for it; of quantifiers and numbers some
+    `became` others, some were only added or lost. Names and nouns are counted where one was lost and another,
+    unrelated, is new; `others` counts verbs, adjectives and adverbs likewise. `replaced` counts words with an
+    unrelated one in the very same place, and `frame` is the share of all words that stand in the same order.
+    """
+
+    denied: int
+    opposed: int
+    quantifier_became: int
+    quantifier_moved: int
+    number_became: int
+    number_moved: int
+    names: int
+    nouns: int
+    others: int
+    replaced: int
+    kept: float
+    frame: float
+
+
+def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTree) -> Changes:
+    """Count what changed; the trees are those of both texts."""
+    lines = violations(before, after, _KINDS, antonyms=True)
+    negations, opposites = (_count(lines, kind) for kind in ("negation", "antonym"))
+    withheld = _withheld(tree) != _withheld(other)
+    cues = {word for text in (before, after) for cue in text.cues for word in cue.words.split()}
+    old, new = (_content(one, cues) for one in (tree, other))
+    lost, gained = _unrelated(old, new), _unrelated(new, old)
+    names, nouns, others = [
+        min(_of(lost, kind), _of(gained, kind)) for kind in (("PROPN",), ("NOUN",), ("VERB", "ADJ", "ADV"))
+    ]
+    share = 1 - (len(lost) + len(gained)) / max(1, len(old) + len(new))
+    replaced, frame = _aligned(before.text, after.text, _forms(tree, lost), _forms(other, gained))
+    return Changes(
+        int((bool(negations) != withheld) and not opposites),
+        int(bool(opposites) and not negations),
+        _count(lines, "quantifier", " became "),
+        _count(lines, "quantifier") - _count(lines, "quantifier", " became "),
+        _count(lines, "number", " became "),
+        _count(lines, "number") - _count(lines, "number", " became "),
+        names,
+        nouns,
+        others,
+        replaced,
+        share,
+        frame,
+    )
+
+
+def _aligned(before: str, after: str, lost: set[str], gained: set[str]) -> tuple[int, float]:
+    """How many lost words have a gained one in their place, and the share of words in the same order."""
+    old, new = split_words(before), split_words(after)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    replaced = 0
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        some = [
+            [word for word in words if word in known] for words, known in ((old[i:i_end], lost), (new[j:j_end], gained))
+        ]
+        replaced += tag == "replace" and [len(one) for one in some] == [1, 1] and i_end - i <= 2 and j_end - j <= 2
+    return replaced, matcher.ratio()
+
+
+def _withheld(tree: ParseTree) -> bool:
+    """Whether a text says in other words that something is not so: "fails to", "is unable to"."""
+    return any(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
+
+
+def _count(lines: Sequence[str], kind: str, part: str = "") -> int:
+    return sum(line.startswith(kind) and part in line for line in lines)
+
+
+def _content(tree: ParseTree, cues: set[str]) -> list[tuple[str, str]]:
+    """The base forms of content words with their parts of speech; words that carry a label are counted elsewhere."""
+    return [
+        (node.lemma.lower(), node.pos)
+        for node in tree.nodes
+        if node.pos in _CONTENT
+        and node.lemma.lower() not in _LIGHT
+        and node.text.lower() not in cues
+        and node.text.lower() not in FUNCTION_WORDS
+        and node.text[0].isalnum()
+    ]
+
+
+def _forms(tree: ParseTree, words: Sequence[tuple[str, str]]) -> set[str]:
+    """The words of a text as they stand that have these base forms."""
+    wanted = {word for word, _ in words}
+    return {node.text.lower() for node in tree.nodes if node.lemma.lower() in wanted}
+
+
+def _unrelated(words: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Words that the other text does not have as often, nor one that is new there and related."""
+    own, there = Counter(word for word, _ in words), Counter(word for word, _ in others)
+    fresh = there - own
+    gone = own - there
+    return [
+        one for one in dict.fromkeys(words) if gone[one[0]] and not any(are_related(one[0], word) for word in fresh)
+    ]
+
+
+def _of(words: Sequence[tuple[str, str]], kinds: Sequence[str]) -> int:
+    return sum(pos in kinds for _, pos in words)
+
+
+@lru_cache(maxsize=1 << 17)
+def are_related(word: str, other: str) -> bool:
+    """Whether two words share a sense or a beginning, or one is a kind of the other.
+
+    >>> are_related("sofa", "couch"), are_related("guitar", "instrument"), are_related("guitar", "piano")
+    (True, True, False)
+    """
+    shorter = min(len(word), len(other))
+    if shorter >= _STEM and word[: max(_STEM, shorter - 2)] == other[: max(_STEM, shorter - 2)]:
+        return True
+    return other in _above(word) or word in _above(other)
+
+
+@lru_cache(maxsize=1 << 15)
+def _above(word: str) -> frozenset[str]:
+    """The synonyms of a word in its frequent senses, and what it is a kind of, as far as definitions say so."""
+    found, level = set(_synonyms(word)), _genera(word)
+    for _ in range(_LEVELS):
+        found |= level
+        level = frozenset(above for genus in level for above in _genera(genus, 1)) - found
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1 << 15)
+def _synonyms(word: str) -> frozenset[str]:
+    synsets = [synset for part in "nvar" for synset in lexicon().synsets(word, part)[:4]]
+    return frozenset(part for synset in synsets for name in synset.words for part in name.lower().split())
+
+
+@lru_cache(maxsize=1 << 15)
+def _genera(word: str, senses: int = 3) -> frozenset[str]:
+    """The nouns that definitions begin with: a guitar is "a stringed instrument usually having six strings"."""
+    glosses = [re.sub(r"\(.*?\)", "", synset.gloss).lower() for synset in lexicon().synsets(word, "n")[:senses]]
+    heads = [(match[1].split()[-1], gloss) for gloss in glosses if (match := _GENUS.match(gloss))]
+    return frozenset(one for head, gloss in heads for one in ([head] if head not in _EMPTY else _words(gloss)))
+
+
+def _words(gloss: str) -> list[str]:
+    return [word for word in re.findall("[a-z]+", gloss.partition(";")[0]) if word not in FUNCTION_WORDS]

@@ -1,0 +1,98 @@
+"""Roles: exchanges that say something else, and rewordings that leave everybody in place."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("spacy")
+
+from otherwords.grammar.exchanges import CONVERSE, SYMMETRIC, exchanged
+from otherwords.grammar.parsing import ParseTree, parser
+from otherwords.grammar.roles import Roles, roles
+
+EXCHANGED = [
+    ("Germany defeats Latvia.", "Latvia defeats Germany."),
+    ("Germany defeats Latvia.", "Germany was defeated by Latvia."),
+    ("Germany beats Latvia.", "Latvia beats Germany."),
+    ("Tom sold the car to Ann.", "Ann sold the car to Tom."),
+    ("Tom gave Ann a book.", "A book was given to Tom by Ann."),
+    ("They flew from Rome to Paris.", "They flew from Paris to Rome."),
+    ("Anna's dog bit Ben.", "Ben's dog bit Anna."),
+    ("Anna is taller than Ben.", "Ben is taller than Anna."),
+    ("Anna is taller than Ben.", "Anna is shorter than Ben."),
+    ("The car was more expensive than the house.", "The house was more expensive than the car."),
+    ("The cat is under the table.", "The table is under the cat."),
+    ("The cat is under the table.", "The cat is above the table."),
+    ("He ate before he slept.", "He slept before he ate."),
+    ("She left because he cried.", "He cried because she left."),
+    ("The old man greets the young man.", "The young man greets the old man."),
+    ("Peter Smith greeted Anna Smith.", "Anna Smith greeted Peter Smith."),
+    ("The boy who kicked the girl ran away.", "The girl who kicked the boy ran away."),
+    ("The man wants to help the woman.", "The woman wants to help the man."),
+    ("He hit John.", "John hit him."),
+    ("A man sits and a woman stands.", "A woman sits and a man stands."),
+    ("Most of the cats chased by dogs escaped.", "Most of the dogs chased by cats escaped."),
+    ("A man in a red shirt and a woman in a blue dress.", "A man in a blue shirt and a woman in a red dress."),
+    ("A dog bit a man.", "A man bit a dog."),
+    ("A man slices food next to a gas oven.", "Food slices a man next to a gas oven."),
+]
+IN_PLACE = [
+    ("Germany defeats Latvia.", "Latvia is defeated by Germany."),
+    ("Anna's brother called Ben.", "The brother of Anna called Ben."),
+    ("Anna met Ben.", "Ben met Anna."),
+    ("Anna is taller than Ben.", "Ben is shorter than Anna."),
+    ("A man and a woman dance.", "A woman and a man dance."),
+    ("A man, a dog and a woman dance.", "A woman, a dog and a man dance."),
+    ("Tom bought a car from Ann.", "Ann sold a car to Tom."),
+    ("The teacher follows the student.", "The student leads the teacher."),
+    ("The cat is under the table.", "The table is above the cat."),
+    ("He ate before he slept.", "He slept after he ate."),
+    ("His wife loved John.", "John's wife loved him."),
+    ("Tom gave Ann a book.", "Ann was given a book by Tom."),
+    ("Iggy Pop was the lead singer.", "The lead singer was Iggy Pop."),
+    ("The book that Tom wrote is good.", "The book written by Tom is good."),
+    ("A man with a dog walks.", "A dog walks with a man."),
+    ("In summer dogs swim in the lake.", "In the lake dogs swim in summer."),
+    ("A red ball that is big.", "A big ball that is red."),
+    ("The tents have a domed roof.", "A domed roof adorns the tents."),
+]
+
+
+@pytest.fixture(scope="module")
+def read() -> dict[str, Roles]:
+    texts = [text for pair in EXCHANGED + IN_PLACE for text in pair]
+    return {text: roles(ParseTree(text, nodes)) for text, nodes in zip(texts, parser()(texts), strict=True)}
+
+
+@pytest.mark.parametrize(("before", "after"), EXCHANGED)
+def test_an_exchange_is_seen_both_ways(read, before, after):
+    assert exchanged(read[before], read[after])
+    assert exchanged(read[after], read[before])
+
+
+@pytest.mark.parametrize(("before", "after"), IN_PLACE)
+def test_who_stays_in_place_is_left_alone(read, before, after):
+    assert [str(one) for one in exchanged(read[before], read[after])] == []
+    assert [str(one) for one in exchanged(read[after], read[before])] == []
+
+
+@pytest.mark.parametrize("text", [text for pair in EXCHANGED + IN_PLACE for text in pair])
+def test_a_text_exchanges_nothing_with_itself(read, text):
+    assert exchanged(read[text], read[text]) == []
+
+
+def test_it_says_who_became_whom(read):
+    [one] = exchanged(read["Germany defeats Latvia."], read["Latvia defeats Germany."])
+    assert str(one) == '"Germany" defeats "Latvia" became "Latvia" defeats "Germany"'
+    [other] = exchanged(read["Anna's dog bit Ben."], read["Ben's dog bit Anna."])
+    assert '"Anna"' in str(other)
+    assert '"Ben"' in str(other)
+
+
+def test_colours_are_modifiers(read):
+    [one] = exchanged(*(read[text] for text in EXCHANGED[21]))
+    assert one.kind == "modifiers"
+
+
+def test_converses_are_pairs_of_verbs_that_are_not_symmetric():
+    assert all(len(pair) == 2 and pair.isdisjoint(SYMMETRIC) for pair in CONVERSE)

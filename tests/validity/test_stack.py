@@ -1,0 +1,107 @@
+"""The stack: what it drops with a judge and without, and what it says of a variant."""
+
+from __future__ import annotations
+
+import pytest
+from refusals import refuses
+
+pytest.importorskip("spacy")
+
+from otherwords.errors import BadInput
+from otherwords.problem import TASKS, Bucket, Problem
+from otherwords.registry import checks
+from otherwords.validity.changes import Changes, are_related
+from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, probability, terms
+
+TEXT = "Two dogs are chasing a small cat through the park."
+BROKEN = {
+    "negation": "Two dogs are not chasing a small cat through the park.",
+    "number": "Three dogs are chasing a small cat through the park.",
+    "quantifier": "Most dogs are chasing a small cat through the park.",
+    "entity": "Two dogs are chasing a small cat through the hospital.",
+    "roles": "A small cat is chasing two dogs through the park.",
+    "opposite": "Two dogs are chasing a large cat through the park.",
+    "empty": "",
+    "unchanged": TEXT,
+}
+SOUND = {
+    "passive": "A small cat is being chased through the park by two dogs.",
+    "synonyms": "Two hounds are chasing a little cat through the park.",
+    "spelled": "2 dogs are chasing a small cat through the park.",
+}
+SAME = Changes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
+
+
+def judged(spec: str, *afters: str, before: str = TEXT):
+    problem = Problem("p", TASKS["nli"], {"premise": before, "hypothesis": "It is so."}, "neutral")
+    bucket = Bucket(problem, tuple(problem.restate(premise=after) for after in afters))
+    return list(checks.make(spec).function([bucket]))
+
+
+@pytest.mark.parametrize("judge", ["", "nli-small"])
+def test_broken_variants_are_dropped_and_sound_ones_kept(judge):
+    verdicts = judged(f'stack(judge="{judge}")', *BROKEN.values(), *SOUND.values())
+    keeps = dict(zip([*BROKEN, *SOUND], [verdict.keep for verdict in verdicts], strict=True))
+    assert keeps == {**dict.fromkeys(BROKEN, False), **dict.fromkeys(SOUND, True)}
+    assert all(verdict.reason for verdict in verdicts if not verdict.keep)
+
+
+def test_the_reason_says_what_speaks_against_a_variant():
+    negation, roles, empty = judged('stack(judge="")', BROKEN["negation"], BROKEN["roles"], "")
+    assert 'negation: "not" added' in negation.reason
+    assert roles.reason.startswith("roles: ")
+    assert roles.score == 0
+    assert empty.reason == "empty text"
+
+
+def test_a_free_paraphrase_may_deny():
+    """Label safety drops it; here, much else was changed, so that words do not decide alone."""
+    before, after = (
+        "The two friends haven't seen each other in awhile.",
+        "It has been long since the two pals last met.",
+    )
+    assert judged("label-safety", after, before=before)[0].keep is False
+    assert judged('stack(judge="")', after, before=before)[0].keep is True
+
+
+def test_the_judge_counts():
+    after = "Two hounds go after a kitten in the garden."
+    yes, no = (
+        judged(f'stack(judge="scripted(otherwise={label})", canary=false)', after)[0].score
+        for label in ("entailment", "contradiction")
+    )
+    assert yes > no
+
+
+def test_least_decides():
+    for least, keep in ((0.0, True), (1.0, False)):
+        assert judged(f'stack(judge="", least={least})', SOUND["synonyms"])[0].keep is keep
+    with refuses(BadInput, field="least"):
+        checks.make("stack(least=2)")
+
+
+def test_what_cannot_be_parsed_has_no_verdict():
+    with pytest.warns(UserWarning, match="stack: 1 of 1 variants have no verdict"):
+        [verdict] = judged('stack(judge="")', "A cat ran. " * 2000, before="A dog ran. " * 2001)
+    assert verdict.keep is None
+
+
+@pytest.mark.parametrize("name", ["denied", "opposed", "quantifier_became", "number_became", "replaced"])
+def test_a_change_in_an_unchanged_frame_makes_a_variant_less_likely(name):
+    changed = SAME._replace(**{name: 1})
+    for judge in ((), ((0.5, 0.5), (0.2, 0.2))):
+        assert probability(Evidence([], changed, [], *judge)) < probability(Evidence([], SAME, [], *judge))
+
+
+def test_every_term_has_a_weight_and_every_weight_a_term():
+    assert terms(Evidence([], SAME, [])).keys() == WITHOUT_JUDGE.keys()
+    assert terms(Evidence([], SAME, [], (0.5, 0.5), (0.5, 0.5))).keys() == WITH_JUDGE.keys()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "related"),
+    [("dog", "hound", True), ("poodle", "dog", True), ("man", "person", True), ("swim", "swimmer", True),
+     ("man", "male", True), ("guitar", "piano", False), ("street", "beach", False), ("paris", "london", False)],
+)  # fmt: skip
+def test_related_words(one, other, related):
+    assert are_related(one, other) is are_related(other, one) is related
