@@ -1,13 +1,13 @@
 """Compare judges of equivalence: on held-out sentences broken and reworded by script, and on ParaNLU's human verdicts.
 
-    python scripts/judge_eval.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
-    python scripts/judge_eval.py score PAIRS.jsonl OUT.jsonl JUDGE ...   mutual:nli-small, cosine:ENCODER
-    python scripts/judge_eval.py results FOLDER EVAL.json.xz             what judge_train.py wrote, as FOLDER/{held,ask}.jsonl
-    python scripts/judge_eval.py held SCORES.jsonl ...                   by kind of change
-    python scripts/judge_eval.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
+    evaluate.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
+    evaluate.py score PAIRS.jsonl OUT.jsonl JUDGE ...   equivalence, mutual:nli-small, cosine:ENCODER
+    evaluate.py results FOLDER EVAL.json.xz             what train.py wrote: FOLDER/{held,ask}.jsonl
+    evaluate.py held SCORES.jsonl ...                   by kind of change
+    evaluate.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
 
-A table of pairs has `id`, `a`, `b`, and where it is known `label` (1: equivalent) and `kind`. A table of scores has `id`
-and a column for each judge, higher where the judge finds the texts more alike. ParaNLU's ids are ROW.FIELD of
+A table of pairs has `id`, `a`, `b`, and where it is known `label` (1: equivalent) and `kind`. A table of scores has
+`id` and a column for each judge, higher where the judge finds the texts more alike. ParaNLU's ids are ROW.FIELD of
 validation.parquet; the score of a rewording is the least over its fields. Nothing of ParaNLU is ever trained on.
 """
 
@@ -65,7 +65,7 @@ def score(pairs: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     texts = list(zip(pairs["a"], pairs["b"], strict=True))
     for judge in judges:
         how, _, name = judge.partition(":")
-        values = mutual(texts, name) if how == "mutual" else cosine(texts, name)
+        values = {"mutual": mutual, "cosine": cosine, "equivalence": equivalence}[how](texts, name)
         pairs = pairs.with_columns(pl.Series(how if f"{how}" not in pairs.columns else judge, values))
     return pairs
 
@@ -88,6 +88,15 @@ def cosine(pairs: list[tuple[str, str]], name: str) -> list[float]:
     from otherwords.language_models.encoder import load
 
     return [float(one) for one in load(name).cosines(pairs)]
+
+
+def equivalence(pairs: list[tuple[str, str]], name: str) -> list[float]:
+    """The probability of the judge as it is shipped, or of another file of it; 0 where it cannot read the pair."""
+    from otherwords.inference.onnx_files import embedded
+    from otherwords.validity.equivalence import JUDGE, load_judge
+
+    found = load_judge(Path(name) if name else embedded("nli-small") / JUDGE)(pairs)
+    return [0.0 if isinstance(one, str) else one for one in found]
 
 
 def by_kind(scores: pl.DataFrame, judge: str) -> pl.DataFrame:
