@@ -1,10 +1,10 @@
 """Make what the equivalence judge is trained on: pairs of sentences that say the same, and pairs that do not.
 
-    python scripts/judge_data.py nli_data.parquet OUT select      which rows and sentences of SNLI and MNLI
-    python scripts/judge_data.py nli_data.parquet OUT edits       sentences broken and reworded by script (judge_edits)
-    python scripts/judge_data.py nli_data.parquet OUT rules       reworded by structural.v1 and wordnet.v1
-    python scripts/judge_data.py nli_data.parquet OUT similar ENCODER   cosines of the natural pairs
-    python scripts/judge_data.py nli_data.parquet OUT pack        all of it in OUT/judge.json.xz
+    data.py nli_data.parquet OUT select      which rows and sentences of SNLI and MNLI
+    data.py nli_data.parquet OUT edits       sentences broken and reworded by script (edits.py)
+    data.py nli_data.parquet OUT rules       reworded by structural.v1 and wordnet.v1
+    data.py nli_data.parquet OUT similar ENCODER   cosines of the natural pairs
+    data.py nli_data.parquet OUT pack        all of it in OUT/judge.json.xz
 
 Only the splits `dev` and `train_not_in_sample` are used, without any row that shares a text with a test split. A tenth
 of the premises, and every sentence that occurs with them, is held out.
@@ -21,7 +21,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import judge_edits as edits
+import edits
 import polars as pl
 
 from otherwords.grammar.equivalences import EQUIVALENCES, sound_rewritings
@@ -205,8 +205,14 @@ def pack(out: Path) -> None:
     groups = []
     for line in lines:
         good, bad = ruled[line["text"]]
-        groups.append({"t": place.get(line["text"], line["text"]), "h": int(line["test"]),
-                       "g": line["good"] + good[:4], "b": line["bad"] + [["role", one] for _, one in bad[:2]]})  # fmt: skip
+        groups.append(
+            {
+                "t": place.get(line["text"], line["text"]),
+                "h": int(line["test"]),
+                "g": line["good"] + good[:4],
+                "b": line["bad"] + [["role", one] for _, one in bad[:2]],
+            }
+        )
     held = {row[name] for row in data["rows"] if row["test"] for name in ("a", "b")}
     packed = {
         "texts": similar["texts"], "held": [int(text in held) for text in similar["texts"]],

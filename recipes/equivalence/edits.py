@@ -93,9 +93,10 @@ _NEARBY = {frozenset(pair) for pair in (("gray", "grey"), ("couch", "sofa"), ("c
 _OPPOSITE = {
     "young": "old", "big": "small", "large": "small", "little": "big", "tall": "short", "long": "short", "hot": "cold",
     "happy": "sad", "new": "old", "good": "bad", "rich": "poor", "empty": "full", "wet": "dry", "dirty": "clean",
-    "open": "closed", "dark": "bright", "heavy": "light", "strong": "weak", "first": "last", "high": "low",
+    "dark": "bright", "heavy": "light", "strong": "weak", "first": "last", "high": "low",
     "male": "female", "early": "late", "left": "right", "public": "private", "busy": "quiet", "sunny": "rainy",
-    "possible": "impossible", "important": "unimportant", "easy": "difficult", "cheap": "expensive", "same": "different",
+    "possible": "impossible", "important": "unimportant", "easy": "difficult", "cheap": "expensive",
+    "same": "different",
     "inside": "outside", "indoors": "outdoors", "up": "down", "upstairs": "downstairs", "quickly": "slowly",
     "above": "below", "under": "over", "behind": "before", "into": "out of", "onto": "off", "with": "without",
     "before": "after", "after": "before", "more": "less", "less": "more", "better": "worse", "worse": "better",
@@ -112,25 +113,23 @@ _OPPOSITE = {
     "they": "we", "we": "they", "their": "our", "our": "their", "my": "your", "your": "my", "i": "you",
     "true": "false", "right": "wrong", "legal": "illegal", "alive": "dead", "able": "unable", "likely": "unlikely",
 }  # fmt: skip
-_PRONOUNS = set(["he", "she", "his", "him", "himself", "herself", "they", "we", "their", "our", "my", "your", "i"])
-_PREPOSITIONS = set(
-    [
-        "inside",
-        "outside",
-        "indoors",
-        "outdoors",
-        "up",
-        "down",
-        "upstairs",
-        "above",
-        "under",
-        "behind",
-        "into",
-        "onto",
-        "with",
-        "near",
-    ]
-)
+_PRONOUNS = {"he", "she", "his", "him", "himself", "herself", "they", "we", "their", "our", "my", "your", "i"}
+_PREPOSITIONS = {
+    "inside",
+    "outside",
+    "indoors",
+    "outdoors",
+    "up",
+    "down",
+    "upstairs",
+    "above",
+    "under",
+    "behind",
+    "into",
+    "onto",
+    "with",
+    "near",
+}
 _QUANTIFIERS = {
     "all": ("some", "few", "no", "most"), "every": ("no", "hardly any"), "each": ("no",), "some": ("all", "no", "most"),
     "many": ("few", "no", "all"), "few": ("many", "most", "no"), "several": ("all", "no", "two"),
@@ -164,12 +163,33 @@ _NUMBERS = [
 _MODALS = {"can": ("must", "may"), "could": ("must",), "may": ("will", "must"), "might": ("will",),
            "must": ("may", "might"), "should": ("might", "did not have to"), "will": ("might", "will probably not"),
            "would": ("might", "could")}  # fmt: skip
-_SYMMETRIC = set(
-    ["meet", "marry", "resemble", "equal", "match", "join", "be", "become", "include", "remain", "seem", "have"]
-)
-_SYMMETRIC_PREPOSITIONS = set(
-    ["with", "near", "beside", "like", "against", "between", "alongside", "next", "than", "around", "as"]
-)
+_SYMMETRIC = {
+    "meet",
+    "marry",
+    "resemble",
+    "equal",
+    "match",
+    "join",
+    "be",
+    "become",
+    "include",
+    "remain",
+    "seem",
+    "have",
+}
+_SYMMETRIC_PREPOSITIONS = {
+    "with",
+    "near",
+    "beside",
+    "like",
+    "against",
+    "between",
+    "alongside",
+    "next",
+    "than",
+    "around",
+    "as",
+}
 _OBJECTS = {"i": "me", "he": "him", "she": "her", "they": "them", "we": "us"}
 _SUBJECTS = {obj: sub for sub, obj in _OBJECTS.items()}
 _ADDED = (
@@ -205,7 +225,8 @@ _SAME = [
     ("guy", "man"), ("guys", "men"), ("ladies", "women"), ("talking", "speaking"), ("talk", "speak"),
     ("speaking", "talking"), ("fast", "quickly"), ("automobile", "car"), ("plane", "airplane"), ("almost", "nearly"),
     ("also", "as well as that"), ("film", "movie"), ("happy", "glad"), ("sad", "unhappy"), ("truck", "lorry"),
-    ("looking at", "watching"), ("jumping", "leaping"), ("street", "road"), ("many", "numerous"), ("enough", "sufficient"),
+    ("looking at", "watching"), ("jumping", "leaping"), ("street", "road"), ("many", "numerous"),
+    ("enough", "sufficient"),
     ("doesn't", "does not"), ("percent", "per cent"), ("try to", "attempt to"), ("trying to", "attempting to"),
     ("tried to", "attempted to"), ("wants to", "would like to"), ("want to", "would like to"), ("a group of", "some"),
     ("important", "significant"), ("difficult", "hard"), ("difficult", "not easy"), ("impossible", "not possible"),
@@ -328,8 +349,12 @@ def _roles(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
         if node.pos not in ("VERB", "AUX") or node.lemma in _SYMMETRIC:
             continue
         subjects, objects = tree.children(at, "nsubj", "nsubjpass"), tree.children(at, "dobj")
-        below = [one for prep in tree.children(at, "prep", "agent", "dative")
-                 if tree[prep].text.lower() not in _SYMMETRIC_PREPOSITIONS for one in tree.children(prep, "pobj")]  # fmt: skip
+        below = [
+            one
+            for prep in tree.children(at, "prep", "agent", "dative")
+            if tree[prep].text.lower() not in _SYMMETRIC_PREPOSITIONS
+            for one in tree.children(prep, "pobj")
+        ]
         if node.dep == "acl" and node.tag == "VBG":  # a man riding a horse
             yield from (change for one in objects for change in _exchange(tree, node.head, one, "role", None))
         yield from (c for a in subjects for b in objects for c in _exchange(tree, a, b, "role", at))
@@ -383,7 +408,7 @@ def _negation(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[C
 
 
 def _words(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Change]:
-    for at, node in enumerate(tree.nodes):
+    for node in tree.nodes:
         word, lemma = node.text.lower(), node.lemma.lower()
         if node.tag in ("NN", "NNS", "NNP") and (sisters := _SISTERS.get(word if node.named else lemma)):
             sister = rng.choice(sisters)
@@ -411,7 +436,7 @@ def _opposite(node: Node, rng: random.Random) -> str | None:
     ):
         return None
     if word in _OPPOSITE and node.pos != "VERB":
-        return _OPPOSITE[word] if not (word == "her") else None
+        return _OPPOSITE[word] if word != "her" else None
     if node.pos == "VERB" and lemma in _OPPOSITE:
         return inflected(_OPPOSITE[lemma], node.tag)
     if node.pos in ("ADJ", "VERB", "ADV") and (found := sorted(lexicon().antonyms(lemma))):
@@ -469,8 +494,13 @@ def _moved(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
         if theirs:
             if tree[theirs[0]].text.lower() != adjective.text.lower():
                 swap = tree[theirs[0]]
-                yield Change("modifier moved", ((adjective.start, adjective.end, cased(swap.text.lower(), adjective.text)),
-                                                (swap.start, swap.end, cased(adjective.text.lower(), swap.text))))  # fmt: skip
+                yield Change(
+                    "modifier moved",
+                    (
+                        (adjective.start, adjective.end, cased(swap.text.lower(), adjective.text)),
+                        (swap.start, swap.end, cased(adjective.text.lower(), swap.text)),
+                    ),
+                )
         else:
             left = [one for one in tree.children(noun, "compound", "amod", "nummod") if one < noun]
             place = tree[min([*left, noun])].start
@@ -504,15 +534,14 @@ def _clauses(tree: ParseTree) -> tuple[str, str, str, int] | None:
             "until",
             "though",
             "as",
+        ) and (
+            end >= _final(tree)
+            and mark.start > 8
+            and mark.dep in ("mark", "advmod")
+            and tree.children(at, "nsubj", "nsubjpass")
         ):
-            if (
-                end >= _final(tree)
-                and mark.start > 8
-                and mark.dep in ("mark", "advmod")
-                and tree.children(at, "nsubj", "nsubjpass")
-            ):
-                main = tree.text[: mark.start].strip(" ,")
-                return main, mark.text.lower(), tree.text[mark.end : _final(tree)].strip(), _final(tree)
+            main = tree.text[: mark.start].strip(" ,")
+            return main, mark.text.lower(), tree.text[mark.end : _final(tree)].strip(), _final(tree)
     return None
 
 
@@ -577,10 +606,11 @@ def _modality(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[C
         word = node.text.lower()
         if node.tag == "MD" and word in _MODALS and not tree.text[node.end : node.end + 4].startswith(("n't", " not")):
             yield Change("modality", ((node.start, node.end, cased(rng.choice(_MODALS[word]), node.text)),))
-        elif node.tag in ("VBZ", "VBP") and word in ("is", "are") and rng.random() < 0.25:
-            if node.text == word and (not at or tree[at - 1].text.lower() not in ("there", "it", "that", "what")):
-                new = rng.choice(("might be", "will be", "used to be", "should be"))
-                yield Change("modality", ((node.start, node.end, new),))
+        elif node.tag in ("VBZ", "VBP") and word in ("is", "are") and rng.random() < 0.25 and node.text == word:
+            if at and tree[at - 1].text.lower() in ("there", "it", "that", "what"):
+                continue
+            new = rng.choice(("might be", "will be", "used to be", "should be"))
+            yield Change("modality", ((node.start, node.end, new),))
 
 
 # Reworded
@@ -596,8 +626,8 @@ def _ways(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
     for match in _WAY.finditer(tree.text):
         node = next((one for one in tree.nodes if one.start == match.start()), None)
         word = match[1].lower()
-        fits = {"while": "SCONJ", "as": "SCONJ", "since": "SCONJ", "because": "SCONJ", "over": "", "about": "", "like": "",
-                "fast": "ADV", "hard": "ADJ", "over ": "ADP", "home": "", "mad": "ADJ"}.get(word)  # fmt: skip
+        fits = {"while": "SCONJ", "as": "SCONJ", "since": "SCONJ", "because": "SCONJ", "over": "", "about": "",
+                "like": "", "fast": "ADV", "hard": "ADJ", "over ": "ADP", "home": "", "mad": "ADJ"}.get(word)  # fmt: skip
         if node and not node.named and (fits is None or (fits and node.pos == fits)):
             if word == "because" and tree.text[match.end() : match.end() + 3] == " of":
                 continue
@@ -680,11 +710,10 @@ def _there(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
     auxiliaries = tree.children(roots[0], "aux", "auxpass")
     if root.tag in ("VBG", "VBN") and len(auxiliaries) == 1 and tree[auxiliaries[0]].text in ("is", "are"):
         be = tree[auxiliaries[0]]
-        if subjects := tree.children(roots[0], "nsubj", "nsubjpass"):
-            if tree.subtree(subjects[0])[-1] == auxiliaries[0] - 1:
-                yield Change(
-                    "there", ((0, tree[0].end, f"There {be.text} {tree[0].text.lower()}"), (be.start, be.end + 1, ""))
-                )
+        subjects = tree.children(roots[0], "nsubj", "nsubjpass")
+        if subjects and tree.subtree(subjects[0])[-1] == auxiliaries[0] - 1:
+            there = f"There {be.text} {tree[0].text.lower()}"
+            yield Change("there", ((0, tree[0].end, there), (be.start, be.end + 1, "")))
 
 
 def _relative(tree: ParseTree, rng: random.Random) -> Iterator[Change]:

@@ -2,7 +2,7 @@
 
     evaluate.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
     evaluate.py score PAIRS.jsonl OUT.jsonl JUDGE ...   equivalence, mutual:nli-small, cosine:ENCODER
-    evaluate.py results FOLDER EVAL.json.xz             what train.py wrote: FOLDER/{held,ask}.jsonl
+    evaluate.py results FOLDER EVAL.json.xz             of train.py: FOLDER/{held,ask}.jsonl
     evaluate.py held SCORES.jsonl ...                   by kind of change
     evaluate.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
 
@@ -146,7 +146,7 @@ def against_validators(folder: Path, scores: pl.DataFrame, judge: str) -> pl.Dat
 
 
 def results(folder: Path, asked: Path) -> None:
-    """Write the scores of a training run as tables: of the held-out pairs with kinds, and of the pairs that it was asked."""
+    """Write the scores of a training run as tables: of held-out pairs with kinds, and of those that it was asked."""
     scores = dict(np.load(folder / "scores.npz"))
     held = [json.loads(line) for line in lzma.decompress((folder / "held.jsonl.xz").read_bytes()).decode().splitlines()]
     ask = json.loads(lzma.decompress(asked.read_bytes()))

@@ -25,7 +25,7 @@ from otherwords.storage.files import fingerprint
 #: Constants of fewer bytes are copied.
 SMALL = 128
 LAYERS = 6
-#: Where the last layer of nli-small ends, and its pooled state, by the names in its graph; it reads the first token only.
+#: States in nli-small's graph by their names: its last layer reads the first token only.
 ALL_TOKENS, FIRST_TOKEN, LAST = "layernormalization_63_0", "slice_64_0", "layernormalization_78_0"
 FIRST, POOLED, CLASSIFIER = "squeeze_79_0", "tanh_82_0", "constant_85"
 #: What PyTorch's LayerNorm adds to the variance.
@@ -39,11 +39,11 @@ class Additions:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def __call__(self, kind: str, *inputs: Any, out: str = "", domain: str = "", count: int = 1, **settings: Any) -> Any:
+    def __call__(self, kind: str, *inputs: Any, out: str = "", domain: str = "", count: int = 1, **more: Any) -> Any:
         """Add a node; give its output, or all of several. Numbers and arrays become constants."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         outputs = [out or f"j{len(self.nodes)}_{place}" for place in range(count)]
-        self.nodes.append(helper.make_node(kind, names, outputs, domain=domain, **settings))
+        self.nodes.append(helper.make_node(kind, names, outputs, domain=domain, **more))
         return outputs[0] if count == 1 else outputs
 
     def constant(self, value: Any) -> str:
@@ -55,7 +55,7 @@ class Additions:
         return name
 
     def stored(self, table: Any, exact: bool) -> str:
-        """A table as int8 with a scale for each row, made float when the graph is loaded; or `exact`, for comparison."""
+        """A table as int8 with a scale for each row, made float when the graph is loaded; or `exact`, to compare."""
         if exact:
             return self.constant(table)
         codes, scales = rounded(np.asarray(table), over=1)
@@ -116,7 +116,7 @@ def encode(graph: Additions, nodes: list[Any], weights: dict[str, Any], exact: b
 
 
 def head(graph: Additions, weights: dict[str, Any], exact: bool) -> None:
-    """From the states to `probability`: the pooled state, the first token and the means of both texts, of both orders."""
+    """From the pooled state, the first token and the means of both texts, of both orders, to `probability`."""
     second = graph("Unsqueeze", graph("Cast", "types", to=TensorProto.FLOAT), np.array([2]))
     means = []
     for own in (graph("Sub", 1.0, second), second):

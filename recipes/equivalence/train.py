@@ -1,6 +1,6 @@
 """Train equivalence judges on nli-small's encoder; needs torch, tokenizers and numpy alone, and one GPU.
 
-    python judge_train.py MODEL_FOLDER JUDGE.json.xz EVAL.json.xz OUT [--tiny]
+    train.py MODEL_FOLDER JUDGE.json.xz EVAL.json.xz OUT [--tiny]
 
 MODEL_FOLDER is the shipped nli-small: its int8 weights are read from the ONNX file without the onnx package. Trains a
 head on the frozen encoder, the last layer, low-rank adapters, and the whole encoder with two heads (it keeps to what
@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 SEED = 20261117
 LAYERS, WIDTH, HEADS = 6, 384, 12
@@ -124,9 +124,9 @@ class Layer(nn.Module):
         """States in, states out; `p` is the dropout."""
         b, n, _ = x.shape
         q, k, v = (one(x).view(b, n, HEADS, -1).transpose(1, 2) for one in (self.q, self.k, self.v))
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
-        x = self.first(x + F.dropout(self.o(a.transpose(1, 2).reshape(b, n, -1)), p, self.training))
-        return self.second(x + F.dropout(self.down(F.gelu(self.up(x))), p, self.training))
+        a = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p)
+        x = self.first(x + functional.dropout(self.o(a.transpose(1, 2).reshape(b, n, -1)), p, self.training))
+        return self.second(x + functional.dropout(self.down(functional.gelu(self.up(x))), p, self.training))
 
 
 class Encoder(nn.Module):
@@ -150,7 +150,7 @@ class Encoder(nn.Module):
         n = ids.shape[1]
         x = self.norm(self.words(ids) + self.places.weight[:n] + self.types(kinds))
         p = 0.1 if self.training else 0.0
-        x = F.dropout(x, p, self.training)
+        x = functional.dropout(x, p, self.training)
         mask = real[:, None, None, :]
         found = []
         for layer in self.layers:
@@ -185,7 +185,7 @@ class Head(nn.Module):
 
     def forward(self, one, other):
         """A logit of equivalence for each pair."""
-        a, b = (F.gelu(self.inner(self.norm(x[:, : self.used]))) for x in (one, other))
+        a, b = (functional.gelu(self.inner(self.norm(x[:, : self.used]))) for x in (one, other))
         return self.out(torch.cat([a + b, (a - b).abs()], 1))[:, 0]
 
 
@@ -200,7 +200,7 @@ class LowRank(nn.Module):
 
     def forward(self, x):
         """The base map and twice the addition."""
-        return self.base(x) + 2 * F.linear(F.linear(x, self.down), self.up)
+        return self.base(x) + 2 * functional.linear(functional.linear(x, self.down), self.up)
 
 
 def load(folder: Path) -> Encoder:
@@ -240,7 +240,7 @@ def article(word: str) -> str:
 
 
 def edited(text: str, edits) -> str:
-    """The text with all edits made, as scripts/judge_edits.py does it."""
+    """The text with all edits made, as edits.py does it."""
     new = text
     for start, end, what in sorted(edits, reverse=True):
         new = new[:start] + what + new[end:]
@@ -388,12 +388,15 @@ def by_kind(held, scores):
     # At the score that drops a tenth of the good ones
     limit = float(np.quantile(scores[label == 1], 0.1))
     found["dropped at 10 % false drops"] = float((scores[label == 0] < limit).mean())
-    found["kinds"] = {
-        kind: {"n": int((kinds == kind).sum()), "right": float(((scores > 0.5) == label)[kinds == kind].mean()),
-               "below": float((scores[kinds == kind] < limit).mean()),
-               "auc": auc(scores[kinds == kind], scores[label == 0]) if kind[0] == "+" else auc(scores[label == 1], scores[kinds == kind])}
-        for kind in sorted(set(kinds))
-    }  # fmt: skip
+    found["kinds"] = {}
+    for kind in sorted(set(kinds)):
+        own = scores[kinds == kind]
+        found["kinds"][kind] = {
+            "n": len(own),
+            "right": float(((scores > 0.5) == label)[kinds == kind].mean()),
+            "below": float((own < limit).mean()),
+            "auc": auc(own, scores[label == 0]) if kind[0] == "+" else auc(scores[label == 1], own),
+        }
     return found
 
 
@@ -424,7 +427,7 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
                 logit = model.equal(*features.chunk(2)).float()
                 want = torch.from_numpy(target[rows]).to(device)
                 loss = (
-                    F.binary_cross_entropy_with_logits(logit, want, reduction="none")
+                    functional.binary_cross_entropy_with_logits(logit, want, reduction="none")
                     * torch.from_numpy(weight[rows]).to(device)
                 ).mean()
                 if teach is not None:
@@ -434,7 +437,7 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
                         some = next(turns)
                     logits, _ = model(*teach[0].batch(some, device))
                     said = torch.from_numpy(teach[1][some]).to(device)
-                    loss = loss + F.kl_div(logits.float().log_softmax(1), said, reduction="batchmean")
+                    loss = loss + functional.kl_div(logits.float().log_softmax(1), said, reduction="batchmean")
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -442,9 +445,8 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
             step += 1
             if step % 100 == 0:
                 losses.append(loss.item())
-        log(
-            f"{name}: epoch {epoch + 1}, step {step}, {time.time() - start:.0f} s, loss {np.mean(losses[-10:] or [0]):.4f}"
-        )
+        recent = np.mean(losses[-10:] or [0])
+        log(f"{name}: epoch {epoch + 1}, step {step}, {time.time() - start:.0f} s, loss {recent:.4f}")
     return model
 
 
@@ -536,9 +538,8 @@ def main() -> None:
     log(f"drew {[len(one) for one in drawn]} pairs")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     start = load(given.model).to(device)
-    log(
-        f"loaded on {device}: {len(data['groups'])} groups, {len(data['pairs'])} natural pairs, {len(data['rows'])} rows"
-    )
+    sizes = f"{len(data['groups'])} groups, {len(data['pairs'])} natural pairs, {len(data['rows'])} rows"
+    log(f"loaded on {device}: {sizes}")
 
     held = list(scripted([one for one in data["groups"] if one["h"]], random.Random(SEED), plain=True))
     gold = {(a, b): y for a, b, y, _ in data["rows"]}
@@ -565,8 +566,12 @@ def main() -> None:
         rng = random.Random(SEED + 50 + turn)
         chance = [(rng.choice(natural)[0], rng.choice(natural)[1]) for _ in range(len(made) // 30)]
         sets.append(Pairs(tokenizer, [*made, *natural, *chance]))
-        targets.append((np.concatenate([yes * 0.96 + 0.02, target, np.zeros(len(chance), np.float32)]).astype(np.float32),
-                        np.concatenate([weight, np.ones(len(natural) + len(chance))]).astype(np.float32)))  # fmt: skip
+        targets.append(
+            (
+                np.concatenate([yes * 0.96 + 0.02, target, np.zeros(len(chance), np.float32)]).astype(np.float32),
+                np.concatenate([weight, np.ones(len(natural) + len(chance))]).astype(np.float32),
+            )
+        )
     log(f"training pairs: {[len(one) for one in sets]}, scripted {len(made)}, positive {yes.mean():.3f}")
 
     rows = [one for one in data["rows"] if not one[3]]
