@@ -627,7 +627,7 @@ def _ways(tree: ParseTree, rng: random.Random) -> Iterator[Change]:
         node = next((one for one in tree.nodes if one.start == match.start()), None)
         word = match[1].lower()
         fits = {"while": "SCONJ", "as": "SCONJ", "since": "SCONJ", "because": "SCONJ", "over": "", "about": "",
-                "like": "", "fast": "ADV", "hard": "ADJ", "over ": "ADP", "home": "", "mad": "ADJ"}.get(word)  # fmt: skip
+                "like": "", "fast": "ADV", "hard": "ADJ", "home": "", "mad": "ADJ"}.get(word)  # fmt: skip
         if node and not node.named and (fits is None or (fits and node.pos == fits)):
             if word == "because" and tree.text[match.end() : match.end() + 3] == " of":
                 continue

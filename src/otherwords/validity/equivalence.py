@@ -24,7 +24,7 @@ TOKENS = onnx_files.TOKENS // 2
 
 
 @checks("equivalence.v1", language="en")
-def equivalence(least: float = 0.05, max_length: int = 256) -> Check:
+def equivalence(least: float = 0.034, max_length: int = 256) -> Check:
     """Drop variants with a changed field that does not say the same, by a judge that comes with otherwords.
 
     A field is dropped where the judge's probability of saying the same is below `least`, or where both texts have more
