@@ -199,7 +199,7 @@ def pack(out: Path) -> None:
     place = {text: at for at, text in enumerate(similar["texts"])}
     label = {"entailment": 0, "neutral": 1, "contradiction": 2}
     lines = [json.loads(line) for line in (out / "edits.jsonl").read_text().splitlines()]
-    ruled = defaultdict(lambda: ([], []))
+    ruled: dict[str, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
     for line in map(json.loads, (out / "rules.jsonl").read_text().splitlines()):
         ruled[line["text"]][line["bad"]].append([line["how"], short(line["text"], line["new"])])
     groups = []
