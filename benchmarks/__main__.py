@@ -19,6 +19,7 @@ NAMES = (
     "comparison",
     "crossed",
     "synonyms",
+    "reworded",
     "inference",
     "merge",
     "answers",

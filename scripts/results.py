@@ -28,7 +28,7 @@ RUNS = ROOT / "runs" / "results"
 #: With the IE paper's veto list; several variants where a generator can; MERGE's all, and as its paper has them.
 GENERATORS = {
     "wordnet-ie": "wordnet-ie(veto={veto})",
-    "wordnet": "wordnet(n=5)",
+    "wordnet": "wordnet.v1(n=5)",
     "masked-lm": "masked-lm(least=1, n=0)",
     "masked-lm, as in the paper": "masked-lm(subsamples=10)",
     "structural": "structural.v1(n=0)",

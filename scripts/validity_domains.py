@@ -11,6 +11,7 @@ of the repository; verdicts by item are in docs/validity/.
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import json
 import random
@@ -23,6 +24,7 @@ from validity_sample import DATA, SEED_DOMAINS, write
 
 import otherwords as ow
 
+MORE = Path(__file__).parents[1] / "docs" / "validity" / "everyday.jsonl.gz"
 RTE = DATA.parents[1] / "rte" / "rte1_3.parquet"
 #: Problems a generator is read on, and variants a kind is read on, in each domain.
 PER_GENERATOR = 100
@@ -31,12 +33,14 @@ PER_KIND = 60
 POOL = {"captions": 10_000, "genres": 10_000, "news": 10_000, "everyday": 10_000}
 CHUNK = 400
 FIELDS = ("premise", "hypothesis")
+COLUMNS = ["id", *FIELDS, "label"]
 
 
 def domains() -> dict[str, pl.DataFrame]:
     """The problems of each domain: SNLI's test set, MNLI's two development sets, RTE 1 to 3, the bundled everyday text.
 
-    Of the everyday problems, the rewordings written by hand are problems, too: there are few.
+    Of the everyday problems there are few, so the rewordings written by hand are problems, too, and more were written
+    for this reading, by writers who did not know the generators.
     """
     nli = (
         pl.read_parquet(DATA)
@@ -44,23 +48,27 @@ def domains() -> dict[str, pl.DataFrame]:
         .with_columns(pl.format("{}-{}-{}", "dataset", "split", "i").alias("id"))
     )
     rte = pl.read_parquet(RTE).with_columns(pl.format("rte{}-{}-{}", "rte", "split", "id").alias("id"))
-    everyday = ow.vary("everyday", "recorded", suite=True).with_columns(pl.col("id").cast(pl.String))
+    bundled = ow.vary("everyday", "recorded", suite=True).select(COLUMNS)
+    more = pl.read_ndjson(gzip.decompress(MORE.read_bytes())).select(COLUMNS)
     frames = {
         "captions": nli.filter(pl.col("dataset") == "snli", pl.col("split") == "test"),
         "genres": nli.filter(pl.col("dataset") == "mnli", pl.col("split") == "test"),
         "news": rte,
-        "everyday": everyday,
+        "everyday": pl.concat([bundled, more]),
     }
-    columns = ["id", *FIELDS, "label"]
     return {
-        name: frame.select(columns).filter(*(pl.col(field) != "" for field in FIELDS)) for name, frame in frames.items()
+        name: frame.select(COLUMNS).filter(*(pl.col(field) != "" for field in FIELDS)) for name, frame in frames.items()
     }
 
 
 def in_random_order(problems: pl.DataFrame, domain: str) -> pl.DataFrame:
-    """The problems that may be tried, in the order in which they are."""
-    order = random.Random(f"{SEED_DOMAINS} {domain}").sample(range(problems.height), problems.height)
-    return problems.sort("id")[order[: POOL[domain]]]
+    """The problems that may be tried, in the order in which they are: those that were written later come last."""
+    later = pl.col("id").str.starts_with("m3-")
+    ordered = []
+    for part in (problems.filter(~later).sort("id"), problems.filter(later).sort("id")):
+        order = random.Random(f"{SEED_DOMAINS} {domain}").sample(range(part.height), part.height)
+        ordered.append(part[order])
+    return pl.concat(ordered)[: POOL[domain]]
 
 
 def read_by_generator(problems: pl.DataFrame, generator: str) -> tuple[list[dict[str, Any]], int]:

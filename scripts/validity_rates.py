@@ -1,6 +1,8 @@
 """What share of a generator's variants is sound: rates with intervals from the verdicts under docs/validity/.
 
-python scripts/validity_rates.py [VERDICTS.csv]
+python scripts/validity_rates.py [VERDICTS.csv]     SNLI alone, by generator and verdict
+python scripts/validity_rates.py --domains          by domain, of generators and of the kinds of `structural.v2`
+python scripts/validity_rates.py --write            the same, and writes the rates of kinds for the package
 """
 
 from __future__ import annotations
@@ -11,8 +13,11 @@ from pathlib import Path
 import polars as pl
 
 from otherwords.significance.proportions import wilson
+from otherwords.variants.soundness import DOMAINS
+from otherwords.variants.structural import KINDS_V2
 
 VERDICTS = Path(__file__).parents[1] / "docs" / "validity" / "verdicts.csv"
+KIND_RATES = Path(__file__).parents[1] / "src" / "otherwords" / "variants" / "soundness.csv"
 #: What a verdict must say. The paper calls sound what keeps the label with at most a minor slip (its Appendix A).
 KINDS = {
     "label preserved": pl.col("label_preserved") == "yes",
@@ -51,7 +56,45 @@ def agreement(verdicts: pl.DataFrame, name: str) -> tuple[float, float]:
     return same, (same - chance) / (1 - chance)
 
 
+def by_domain(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Sound variants by generator, kind and domain: those that keep the label, at most with a slip, in both passes."""
+    sound = pl.all_horizontal(
+        (pl.col(f"label_{one}") == "y") & (pl.col(f"grammar_{one}") != "bad") for one in ("a", "b")
+    )
+    counts = verdicts.group_by("generator", "kind", "domain").agg(sound.sum().alias("sound"), pl.len().alias("read"))
+    rows = []
+    for row in counts.sort("generator", "kind", "domain").iter_rows(named=True):
+        low, high = wilson(row["sound"], row["read"], 0.95)
+        rows.append({**row, "share": row["sound"] / row["read"], "low": low, "high": high})
+    return pl.DataFrame(rows)
+
+
+def write_kinds(found: pl.DataFrame) -> None:
+    """The file from which `structural.v2` knows which kinds are sound where."""
+    kinds = found.filter(pl.col("kind") != "", pl.col("generator") == "structural.v2")
+    order = pl.col("kind").cast(pl.Enum(KINDS_V2)), pl.col("domain").cast(pl.Enum(list(DOMAINS)))
+    kinds.sort(*order).select("kind", "domain", "sound", "read").write_csv(KIND_RATES)
+
+
+def show_domains(write: bool) -> None:
+    """Print the rates by domain."""
+    verdicts = pl.read_csv(VERDICTS.with_name("domains.csv.gz"), schema_overrides={"kind": pl.String}).with_columns(
+        pl.col("kind").fill_null("")
+    )
+    found = by_domain(verdicts)
+    if write:
+        write_kinds(found)
+    print(found.with_columns((pl.col("share", "low", "high") * 100).round(1)))
+    passes = [(pl.col(f"label_{one}") == "y") & (pl.col(f"grammar_{one}") != "bad") for one in ("a", "b")]
+    a, b = (verdicts.select(one.alias("sound"))["sound"] for one in passes)
+    print(f"both passes agree on soundness: {(a == b).mean():.1%} of {verdicts.height}")
+
+
 if __name__ == "__main__":
+    if {"--domains", "--write"} & set(sys.argv):
+        pl.Config.set_tbl_rows(200)
+        show_domains("--write" in sys.argv)
+        sys.exit()
     found = pl.read_csv(sys.argv[1] if len(sys.argv) > 1 else VERDICTS)
     pl.Config.set_tbl_rows(100)
     print(rates(found).with_columns((pl.col("share", "low", "high") * 100).round(1)))

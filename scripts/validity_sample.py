@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--veto", type=Path, help="the IE paper's list for SNLI, one word a line")
-    parser.add_argument("--also", nargs="*", default=["wordnet"], help="generators besides wordnet-ie")
+    parser.add_argument("--also", nargs="*", default=["wordnet.v1"], help="generators besides wordnet-ie")
     parser.add_argument("--each", nargs="*", default=[], help="generators that are assessed on problems of their own")
     parser.add_argument(
         "--some", type=int, default=_SOME, help="problems varied at a time; changes nothing but the time"

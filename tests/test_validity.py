@@ -70,7 +70,7 @@ def test_rates_by_hand(script):
 
 @pytest.mark.parametrize(
     ("spec", "seed", "count"),
-    [("wordnet", "SEED", 10), ("structural.v1", "SEED_EACH", 10), ("masked-lm(least=1)", "SEED_EACH", 2)],
+    [("wordnet.v1", "SEED", 10), ("structural.v1", "SEED_EACH", 10), ("masked-lm(least=1)", "SEED_EACH", 2)],
 )
 def test_some_variants_are_still_what_was_judged(spec, seed, count, verdicts):
     """The thin version of what follows: a few problems, each with the variant that was judged among its own."""

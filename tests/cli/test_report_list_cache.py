@@ -249,7 +249,7 @@ def test_the_docs_show_the_tasks_as_they_are():
     assert cells == {name: [[*t.fields], [*t.labels], [*t.targets]] for name, t in TASKS.items()}
 
 
-@pytest.mark.parametrize("name", ["wordnet", "wordnet-ie", "masked-lm", "structural.v1"])
+@pytest.mark.parametrize("name", ["wordnet.v1", "wordnet-ie", "masked-lm", "structural.v1"])
 def test_rates_of_soundness_name_what_they_were_measured_on(name):
     """On every page that gives them, and in `list`."""
     measured = KINDS["generators"].get(name).measured

@@ -283,7 +283,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "generators": {
         "recorded.v1": repeating,
-        "wordnet.v1": lambda folder: "wordnet(pos=all)",
+        "wordnet.v1": lambda folder: "wordnet.v1(pos=all)",
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"
         ),

@@ -39,7 +39,7 @@ NOT_MADE = {("checks", "similarity.v1"), ("encoders", "minilm.v1")}
 #: Made with these packages; without them the plug-in's signature is not compared.
 NEEDS = {
     **{("generators", f"{name}.v1"): "spacy" for name in ("masked-lm", "structural", "wordnet", "wordnet-ie")},
-    ("generators", "structural.v2"): "spacy",
+    **{("generators", name): "spacy" for name in ("structural.v2", "wordnet.v2", "reworded.v1")},
     ("metrics", "syntactic_distance.v1"): "spacy",
 }
 WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905
@@ -71,7 +71,7 @@ def every_generator_now(folder: Path) -> dict[str, Any]:
         "name": "every-generator",
         "data": [str(folder / "problems.jsonl")],
         "vary": [
-            "wordnet-ie", "wordnet(pos=all, n=2)", "masked-lm(least=1, n=3)", "structural.v1(n=2)", "contractions",
+            "wordnet-ie", "wordnet.v1(pos=all, n=2)", "masked-lm(least=1, n=3)", "structural.v1(n=2)", "contractions",
             "recorded", "identity", "tautology.v1", "scramble",
             f'paraphrase(model="scripted:{folder / "writer.json"}", prompt="{{text}}", k=3)',
             f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")',
@@ -92,12 +92,15 @@ def second_versions_now(folder: Path) -> dict[str, Any]:
     study = {
         "name": "second-versions",
         "data": [str(folder / "problems.jsonl")],
-        "vary": ["structural.v2(n=2, kinds=all)", "tautology.v2"],
+        "vary": [
+            "structural.v2(n=2, kinds=all)", "tautology.v2", "wordnet.v2(n=2)",
+            "reworded(n=2, kinds=voice+relative+contraction)",
+        ],
         "check": ["label-safety"],
         "models": ["scripted"],
         "metrics": ["flip_rate", "control_flips"],
         "by": ["how"],
-    }
+    }  # fmt: skip
     return _pinned(study, folder)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput
@@ -49,6 +51,22 @@ def test_the_old_kinds_are_there_and_new_ones():
     old = {"coordination swap", "passive", "adjective to clause"}
     assert {one.extra["rewriting"] for one in vary(BOTH, f"{OLD}, n=0")} == old
     assert {one.extra["rewriting"] for one in vary(BOTH, "kinds=all, n=0")} == {*old, "there"}
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=5).map(" ".join)
+
+
+@given(WORDS, WORDS)
+def test_what_changed_leads_from_the_old_text_to_the_new_one(old, new):
+    at, before, after = structural._stretch(old, new)
+    assert old[at : at + len(before)] == before
+    assert old[:at] + after + old[at + len(before) :] == new
+
+
+def test_words_that_are_added_or_left_out_keep_their_spaces():
+    inserted, left_out = "He said that it rained.", "He said it rained."
+    assert [one.text["premise"] for one in vary(problem(left_out), "kinds=that")] == [inserted]
+    assert [one.text["premise"] for one in vary(problem(inserted), "kinds=that")] == [left_out]
 
 
 def test_names_change_in_all_texts_only_where_that_is_asked_for():

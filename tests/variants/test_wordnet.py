@@ -25,11 +25,11 @@ def nli(premise: str, hypothesis: str = "Yes.", name: str = "p") -> Problem:
     return Problem(name, TASKS["nli"], {"premise": premise, "hypothesis": hypothesis}, "neutral", {"topic": "t"})
 
 
-def vary(problem: Problem, spec: str = "wordnet(changes=0)", seed: int = 1) -> list[Variant]:
+def vary(problem: Problem, spec: str = "wordnet.v1(changes=0)", seed: int = 1) -> list[Variant]:
     return list(generators.make(spec).function([problem], [seed]))
 
 
-def reworded(premise: str, hypothesis: str = "Yes.", spec: str = "wordnet(changes=0)") -> tuple[str, str]:
+def reworded(premise: str, hypothesis: str = "Yes.", spec: str = "wordnet.v1(changes=0)") -> tuple[str, str]:
     """The first variant's texts, or the original's where there is none."""
     made = vary(nli(premise, hypothesis), spec)
     return (made[0].text["premise"], made[0].text["hypothesis"]) if made else (premise, hypothesis)
@@ -64,7 +64,7 @@ def reworded(premise: str, hypothesis: str = "Yes.", spec: str = "wordnet(change
     ],
 )
 def test_the_form_is_kept(before, after, pos):
-    assert reworded(before, spec=f"wordnet(changes=0, pos={pos})")[0] == after
+    assert reworded(before, spec=f"wordnet.v1(changes=0, pos={pos})")[0] == after
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_form_is_kept(before, after, pos):
     ],
 )
 def test_what_stays(text, pos, why):
-    assert vary(nli(text), f"wordnet(changes=0, pos={pos})") == [], why
+    assert vary(nli(text), f"wordnet.v1(changes=0, pos={pos})") == [], why
 
 
 def test_a_word_is_replaced_everywhere_alike():
@@ -119,18 +119,18 @@ def test_a_synonym_in_a_field_that_stays_counts_too():
 
 
 def test_two_words_do_not_become_one():
-    made = vary(nli("The auto is near the car.", "Yes."), "wordnet(changes=0, n=9)")
+    made = vary(nli("The auto is near the car.", "Yes."), "wordnet.v1(changes=0, n=9)")
     for variant in made:
         changed = [one["to"].lower() for one in json.loads(variant.extra["changes"])]
         assert len(set(changed)) == len(changed)
 
 
 def test_a_word_in_two_parts_of_speech_stays():
-    assert vary(nli("They attempt it.", "It was an attempt."), "wordnet(pos=noun+verb, changes=0)") == []
+    assert vary(nli("They attempt it.", "It was an attempt."), "wordnet.v1(pos=noun+verb, changes=0)") == []
 
 
 def test_changes_can_be_traced():
-    [made] = vary(nli("A car stops.", "Cars!"), "wordnet")
+    [made] = vary(nli("A car stops.", "Cars!"), "wordnet.v1")
     assert json.loads(made.extra["changes"]) == [
         {"field": "premise", "at": 0, "from": "A", "to": "An", "synset": "", "pos": "article"},
         {"field": "premise", "at": 2, "from": "car", "to": "automobile", "synset": "car.n.01", "pos": "noun"},
@@ -141,7 +141,7 @@ def test_changes_can_be_traced():
 
 
 def test_several_variants_take_other_words_first():
-    made = vary(nli("A man, a car, a couch and a baby are there."), "wordnet(n=9)")
+    made = vary(nli("A man, a car, a couch and a baby are there."), "wordnet.v1(n=9)")
     assert {variant.text["premise"] for variant in made} == {
         "An adult male, a car, a couch and a baby are there.",
         "A man, an automobile, a couch and a baby are there.",
@@ -152,19 +152,19 @@ def test_several_variants_take_other_words_first():
 
 @pytest.mark.parametrize(("changes", "expected"), [(1, 1), (2, 2), (9, 4), (0, 4)])
 def test_as_many_words_change_as_are_asked_for(changes, expected):
-    [made] = vary(nli("A man, a car, a couch and a baby are there."), f"wordnet(changes={changes})")
+    [made] = vary(nli("A man, a car, a couch and a baby are there."), f"wordnet.v1(changes={changes})")
     result = [one for one in json.loads(made.extra["changes"]) if one["pos"] != "article"]
     assert len(result) == expected
 
 
 def test_the_seed_decides_which():
     problem = nli("A man, a car, a couch and a baby are there.")
-    assert len({vary(problem, "wordnet", seed)[0].text["premise"] for seed in range(20)}) == 4
-    assert vary(problem, "wordnet", 7) == vary(problem, "wordnet", 7)
+    assert len({vary(problem, "wordnet.v1", seed)[0].text["premise"] for seed in range(20)}) == 4
+    assert vary(problem, "wordnet.v1", 7) == vary(problem, "wordnet.v1", 7)
 
 
 def test_one_field_alone():
-    assert reworded("A car is here.", "A car is there.", 'wordnet(field="hypothesis")') == (
+    assert reworded("A car is here.", "A car is there.", 'wordnet.v1(field="hypothesis")') == (
         "A car is here.",
         "An automobile is there.",
     )
@@ -173,12 +173,12 @@ def test_one_field_alone():
 def test_words_around_choose_the_sense():
     text = "She moves the pedals of the bike with her foot."
     assert vary(nli(text)) == []
-    assert reworded(text, spec="wordnet(senses=context)")[0] == "She moves the pedals of the bicycle with her foot."
+    assert reworded(text, spec="wordnet.v1(senses=context)")[0] == "She moves the pedals of the bicycle with her foot."
 
 
 def test_a_veto_is_obeyed(tmp_path):
     (tmp_path / "veto.txt").write_text("# words that stay\nCar\n", encoding="utf-8")
-    assert reworded("A man has a car.", spec=f"wordnet(changes=0, veto={tmp_path / 'veto.txt'})")[0] == (
+    assert reworded("A man has a car.", spec=f"wordnet.v1(changes=0, veto={tmp_path / 'veto.txt'})")[0] == (
         "An adult male has a car."
     )
 
@@ -198,12 +198,12 @@ def test_a_veto_is_obeyed(tmp_path):
 )
 def test_bad_options(options):
     with refuses(BadInput):
-        vary(nli("A car is here."), f"wordnet({options})")
+        vary(nli("A car is here."), f"wordnet.v1({options})")
 
 
 def test_an_unknown_field():
     with refuses(BadInput):
-        vary(nli("A car is here."), "wordnet(field=update)")
+        vary(nli("A car is here."), "wordnet.v1(field=update)")
 
 
 SOME = "A an the man Men car CARS couch child kids large buys outside ice cream , . not two Boston man-made ’s Zoë"
@@ -216,7 +216,7 @@ SLOW = settings(max_examples=at_most(60), deadline=None, suppress_health_check=[
 @given(TEXTS, TEXTS, st.integers(0, 2**32), st.integers(0, 3), st.integers(1, 4))
 def test_laws(premise, hypothesis, seed, changes, n):
     problem = nli(premise, hypothesis)
-    made = vary(problem, f"wordnet(pos=all, n={n}, changes={changes})", seed)
+    made = vary(problem, f"wordnet.v1(pos=all, n={n}, changes={changes})", seed)
     texts = [tuple(variant.text.values()) for variant in made]
     assert len(texts) <= n
     assert len({*texts, (premise, hypothesis)}) == len(texts) + 1  # distinct, and none is the original
@@ -251,7 +251,7 @@ def test_on_snli(count):
     chosen = (pl.col("dataset") == "snli") & (pl.col("split") == "dev") & (pl.col("label") != "-")
     rows = pl.scan_parquet(path).filter(chosen).collect().sample(count, seed=3).rows(named=True)
     some = [nli(row["premise"], row["hypothesis"], str(row["i"])) for row in rows]
-    made = {variant.of: variant for variant in generators.make("wordnet").function(some, range(count))}
+    made = {variant.of: variant for variant in generators.make("wordnet.v1").function(some, range(count))}
     assert 0.6 <= len(made) / count <= 0.75
     for problem in some:
         there = " ".join(problem.text.values()).lower().split()
@@ -264,14 +264,14 @@ def test_a_veto_holds_for_the_form_as_written(tmp_path):
     veto.write_text("men\n", encoding="utf-8")
     rows = {"id": ["p"], "of": [None], "how": [None], "premise": ["Two men play chess."], "hypothesis": ["A man sits."]}
     frame = pl.DataFrame({**rows, "label": ["neutral"], "cluster": ["c"]})
-    assert ow.vary(frame, [f"wordnet(veto={veto})"]).height == 0  # alike everywhere, or not at all
+    assert ow.vary(frame, [f"wordnet.v1(veto={veto})"]).height == 0  # alike everywhere, or not at all
     veto.write_text("women\n", encoding="utf-8")
-    assert ow.vary(frame, [f"wordnet(veto={veto})"])["premise"].to_list() == ["Two adult males play chess."]
+    assert ow.vary(frame, [f"wordnet.v1(veto={veto})"])["premise"].to_list() == ["Two adult males play chess."]
 
 
 @pytest.mark.parametrize(("changes", "possible"), [(1, 4), (2, 6), (3, 4), (0, 1)])
 def test_all_choices_are_drawn_before_it_gives_up(changes, possible):
     rows = {"id": ["p"], "of": [None], "how": [None], "label": ["neutral"], "cluster": ["c"], "hypothesis": ["So."]}
     frame = pl.DataFrame({**rows, "premise": ["A man, a car, a child and a couch."]})
-    made = ow.vary(frame, [f"wordnet(n=20, changes={changes})"])
+    made = ow.vary(frame, [f"wordnet.v1(n=20, changes={changes})"])
     assert made.height == made["premise"].n_unique() >= possible

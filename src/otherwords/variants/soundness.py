@@ -11,6 +11,8 @@ from ..storage.files import digest
 DOMAINS = {"captions": "SNLI", "genres": "MNLI", "news": "RTE", "everyday": "everyday"}
 #: With fewer variants read, a kind counts as not measured in a domain.
 FEWEST = 60
+#: With fewer, it does not count as unsound there, either.
+FEWEST_AGAINST = 20
 #: A kind with a smaller share of sound variants in a domain is off there by default.
 LEAST = 0.93
 
@@ -25,8 +27,9 @@ class KindRate(NamedTuple):
 
     @property
     def is_good(self) -> bool | None:
-        """Whether enough were sound; None where too few were read."""
-        return self.sound >= LEAST * self.read if self.read >= FEWEST else None
+        """Whether enough were sound; None where too few were read to say so."""
+        enough = self.sound >= LEAST * self.read
+        return enough if self.read >= (FEWEST if enough else FEWEST_AGAINST) else None
 
 
 @cache

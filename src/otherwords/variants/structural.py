@@ -127,18 +127,23 @@ def _contractions(text: str) -> list[Rewriting]:
 
 
 def _stretch(old: str, new: str) -> tuple[int, str, str]:
-    """Where two texts differ: the place, the old words there, and the new ones.
+    """Where two texts differ: the place, the old words there, and the new ones; neither is empty if texts have words.
 
     >>> _stretch("He does not know it.", "He doesn't know it.")
     (3, 'does not', "doesn't")
+    >>> _stretch("He said it rains.", "He said that it rains.")
+    (8, 'it', 'that it')
     """
     first, second = old.split(" "), new.split(" ")
+    shorter = min(len(first), len(second))
     left = 0
-    while left < min(len(first), len(second)) and first[left] == second[left]:
+    while left < shorter and first[left] == second[left]:
         left += 1
     right = 0
-    while right < min(len(first), len(second)) - left and first[-1 - right] == second[-1 - right]:
+    while right < shorter - left and first[-1 - right] == second[-1 - right]:
         right += 1
+    if left + right == shorter:  # words are only added, or only left out: one beside them makes the spaces right
+        left, right = (left, right - 1) if right else (max(0, left - 1), right)
     at = sum(len(word) + 1 for word in first[:left])
     return at, " ".join(first[left : len(first) - right]), " ".join(second[left : len(second) - right])
 
@@ -258,8 +263,8 @@ def structural_v2(
         texts = _texts(problems, field, _WHERE_V2)
         randoms = [Random(seed) for seed in seeds]
         found = [
-            _in_turn(some, random)
-            for some, random in zip(_candidates(problems, texts, chosen, parse, randoms), randoms, strict=True)
+            in_turn(some, random)
+            for some, random in zip(find_candidates(problems, texts, chosen, parse, randoms), randoms, strict=True)
         ]
         verified = _verified(found, 0 if together else n, parse)
         for problem, fields, (groups, notes) in zip(problems, texts, verified, strict=True):
@@ -280,7 +285,7 @@ def _measured(domain: str) -> tuple[str, ...]:
     return found
 
 
-def _candidates(
+def find_candidates(
     problems: Sequence[Problem],
     texts: Sequence[Sequence[tuple[str, str]]],
     kinds: Sequence[str],
@@ -307,7 +312,7 @@ def _of_text(name: str, text: str, kinds: Sequence[str], some: Sequence[Sentence
             yield from (Candidate(kind, [Rewritten(name, one, one.apply(text))]) for one in rule(text))
 
 
-def _in_turn(found: list[Candidate], random: Random) -> list[Candidate]:
+def in_turn(found: list[Candidate], random: Random) -> list[Candidate]:
     """The candidates in random order: one of each kind, then a second one of each kind, and so on; each text once."""
     random.shuffle(found)
     texts: set[tuple[tuple[str, str], ...]] = set()
@@ -337,7 +342,7 @@ def _verified(
         for at, queue in enumerate(waiting)
         for _ in range(min(len(queue), n - len(results[at][0]) if n else len(queue)))
     ]:
-        for (at, one), reason in zip(some, _reasons([one for _, one in some], parse), strict=True):
+        for (at, one), reason in zip(some, why_unsound([one for _, one in some], parse), strict=True):
             sound, notes = results[at]
             if reason:
                 field, about = one.about
@@ -347,7 +352,7 @@ def _verified(
     return results
 
 
-def _reasons(some: Sequence[Candidate], parse: Parser) -> list[str]:
+def why_unsound(some: Sequence[Candidate], parse: Parser) -> list[str]:
     """Why candidates are left out; empty for those that are sound."""
     same = [_has_same_cues(one) for one in some]
     verdicts = iter(reversible([one.draft for one, safe in zip(some, same, strict=True) if safe and one.draft], parse))

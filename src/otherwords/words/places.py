@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib import resources
 from typing import NamedTuple
 
 from .inflection import lemma_of
@@ -14,6 +15,8 @@ from .tagging import Token
 
 #: Expressions of more words ("jack of all trades" has four) are rare.
 _MAX_EXPRESSION_WORDS = 4
+#: The longest idiom of the list, "new kid on the block".
+_MAX_IDIOM_WORDS = 5
 #: The most tokens between a verb and its particle ("picks the ball up").
 _PARTICLE_DISTANCE = 4
 #: WordNet has "old man" and "little girl" with another meaning; mostly they have the plain one.
@@ -67,8 +70,13 @@ class TextPlaces(NamedTuple):
     held: frozenset[str]
 
 
-def find_places(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Wordnet) -> TextPlaces:
+def find_places(
+    text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Wordnet, whole: bool = False
+) -> TextPlaces:
     """The words of some parts of speech that may be replaced, and the base forms of those that may not.
+
+    `whole` leaves more as it is: all nouns of a compound, participles before nouns, and listed idioms. An adverb that
+    may be a preposition is then for the caller to tell.
 
     >>> tokens = [Token("Two", 0, "NUM", "CD", False), Token("dogs", 4, "NOUN", "NNS", False)]
     >>> found = find_places("Two dogs", tokens, "n", lexicon())
@@ -76,12 +84,12 @@ def find_places(text: str, tokens: Sequence[Token], parts: Iterable[str], wordne
     (['dog'], ['two'])
     """
     tokens = [token for token in tokens if not token.text.isspace()]
-    fixed = bound_tokens(text, tokens, wordnet)
+    fixed = bound_tokens(text, tokens, wordnet) | (frozenset(_held_whole(tokens)) if whole else frozenset())
     places: list[WordPlace] = []
     held: set[str] = set()
     for i, token in enumerate(tokens):
         part = _PARTS.get(token.pos, "")
-        free = part in parts and i not in fixed and not token.named and not _is_preposition(tokens, i)
+        free = part in parts and i not in fixed and not token.named and (whole or not _is_preposition(tokens, i))
         lemma = _lemma(token.text, token.tag, part, wordnet) if part and free else None
         if lemma and lemma.lower() not in _STAY:
             before, *after = [tokens[i - 1] if i else None, *tokens[i + 1 : i + 2]]
@@ -113,6 +121,44 @@ def bound_tokens(text: str, tokens: Sequence[Token], words: Wordnet) -> frozense
     last = ((i, bisect_right(opening, token.start) - 1, token.start) for i, token in enumerate(tokens))
     found.update(i for i, quotation, start in last if quotation >= 0 and start < quoted[quotation][1])
     return frozenset(found)
+
+
+def _held_whole(tokens: Sequence[Token]) -> Iterator[int]:
+    """Nouns behind nouns ("process server"), participles before nouns ("used cars"), idioms that WordNet lacks."""
+    for i in range(len(tokens) - 1):
+        one, other = tokens[i], tokens[i + 1]
+        if one.pos in _NOUNS and other.pos in _NOUNS:
+            yield from (i, i + 1)
+        if one.tag in ("VBN", "VBG") and one.pos != "AUX" and other.pos in _NOUNS and _is_attributive(tokens, i):
+            yield i
+    yield from _in_idioms([token.text.lower() for token in tokens])
+
+
+def _is_attributive(tokens: Sequence[Token], i: int) -> bool:
+    return i > 0 and (tokens[i].tag == "VBN" or tokens[i - 1].pos in ("DET", "ADJ", "NUM", "ADP"))
+
+
+def _in_idioms(forms: Sequence[str]) -> Iterator[int]:
+    seconds = {idiom[1] for idiom in idioms()}
+    for start, form in enumerate(forms[:-1]):
+        if forms[start + 1] not in seconds:
+            continue
+        heads = dict.fromkeys((form, *lexicon().base_forms(form, "v")))
+        for end in range(start + 2, min(start + 1 + _MAX_IDIOM_WORDS, len(forms) + 1)):
+            if any((head, *forms[start + 1 : end]) in idioms() for head in heads):
+                yield from range(start, end)
+
+
+@lru_cache(maxsize=1)
+def idioms() -> frozenset[tuple[str, ...]]:
+    """Expressions that WordNet lacks, from the list that the package ships.
+
+    >>> ("process", "server") in idioms()
+    True
+    """
+    packed = resources.files("otherwords") / "assets" / "wordnet" / "idioms.tsv"
+    lines = [line for line in packed.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return frozenset(tuple(line.partition("\t")[0].split(" ")) for line in lines[1:])
 
 
 def _is_preposition(tokens: Sequence[Token], i: int) -> bool:
