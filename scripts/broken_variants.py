@@ -24,6 +24,7 @@ from otherwords.words.lexicon import lexicon
 _AUXILIARIES = "is are was were has have had can could will would should must may might does do did".split()  # noqa: SIM905
 _NUMBERS = "two three four five six seven eight nine ten eleven twelve twenty thirty fifty".split()  # noqa: SIM905
 _ORDINALS = "first second third fourth fifth sixth".split()  # noqa: SIM905
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non")
 _QUANTIFIERS = {
     "all": ("some", "few", "most"),
     "every": ("no", "some"),
@@ -62,8 +63,10 @@ _SYMMETRIC = {"meet", "marry", "resemble", "join", "be", "have", "kiss", "date",
 
 
 def negation(tree: ParseTree, rng: random.Random) -> str | None:
-    """A negation added or removed."""
+    """A negation added or removed, now and then as the first syllable of a word."""
     text = tree.text
+    if rng.random() < 0.3 and (prefixed := _prefixed(tree)):
+        return prefixed
     if re.search(r"\b(not|never)\b|n't", text):
         new = re.sub(r"\b(not|never) |n't", "", text, count=1)
         return None if re.search(r"\b(ca|wo|do|does|did) ", new) else new
@@ -88,6 +91,19 @@ def negation(tree: ParseTree, rng: random.Random) -> str | None:
                     [f"never {node.text}", f"{'failed' if node.tag == 'VBD' else 'fails'} to {node.lemma}"]
                 )
             return text[: node.start] + new + text[node.end :]
+    return None
+
+
+def _prefixed(tree: ParseTree) -> str | None:
+    """An adjective or adverb with its opposite of the same stem: "safe", "unsafe"."""
+    for node in tree.nodes:
+        word = node.text
+        if node.pos not in {"ADJ", "ADV"} or not word.islower():
+            continue
+        shorter = [word.removeprefix(prefix) for prefix in _PREFIXES if word.startswith(prefix)]
+        for new in [*(prefix + word for prefix in _PREFIXES), *shorter]:
+            if new in lexicon().antonyms(word) and lexicon().knows(new):
+                return tree.text[: node.start] + new + tree.text[node.end :]
     return None
 
 

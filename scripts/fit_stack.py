@@ -2,10 +2,7 @@
 
 python scripts/fit_stack.py PAIRS.parquet
 
-PAIRS has the columns set (D1: broken sentences of SNLI's and MNLI's training part; D2: broken paraphrases of ParaNLU's
-d-SNLI, beside the sentence that was paraphrased; G: sound ones), kind, original, variant. Broken ones are made by
-`broken_variants.py`; sound are the paraphrases of d-SNLI that people accepted, and variants of `structural` and
-`wordnet`. The other parts of ParaNLU are left for the end.
+PAIRS is made by `stack_pairs.py`, which says what its sets are. The other parts of ParaNLU are left for the end.
 """
 
 from __future__ import annotations
@@ -21,8 +18,8 @@ from otherwords.validity.mutual_entailment import EntailmentJudge, load_judge
 from otherwords.validity.stack import Evidence, evidence, terms
 
 #: What a set weighs in all; roles are a rule, and not fitted.
-WEIGHTS = {"D1": 1.0, "D2": 0.2, "paranlu": 3.0, "structural-snli": 0.5, "structural-mnli": 0.5, "wordnet-snli": 0.7,
-           "wordnet-mnli": 0.3}  # fmt: skip
+WEIGHTS = {"D1": 1.0, "D2": 0.2, "D3": 1.0, "paranlu": 3.0, "structural-snli": 0.5, "structural-mnli": 0.5,
+           "wordnet-snli": 0.7, "wordnet-mnli": 0.3}  # fmt: skip
 #: The share of accepted paraphrases below 0.5.
 FALSE_DROPS = 0.08
 

@@ -140,6 +140,8 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             generator, _, only = text.partition(" @ ")
             if only and domain not in only.split("+"):
                 continue
+            if given.fresh:
+                order = order.filter(~pl.col("id").is_in(already_read(generator, domain)))
             if text in given.kinds:
                 found, tried = read_by_kind(order, generator, given.names)
             else:
@@ -148,6 +150,13 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             print(counts[-1], flush=True)
             yield from ({**one, "domain": domain} for one in found)
     write(given.out / "counts.jsonl", counts)
+
+
+def already_read(generator: str, domain: str) -> list[str]:
+    """The problems on which a generator was read before."""
+    verdicts = pl.read_csv(MORE.with_name("domains.csv.gz"))
+    here = (pl.col("generator") == generator.partition("(")[0]) & (pl.col("domain") == domain)
+    return verdicts.filter(here)["problem"].to_list()
 
 
 def main() -> None:
@@ -159,6 +168,7 @@ def main() -> None:
     )
     parser.add_argument("--kinds", nargs="*", default=[], help="a generator that is read kind by kind")
     parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
+    parser.add_argument("--fresh", action="store_true", help="leave out problems on which a generator was read before")
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

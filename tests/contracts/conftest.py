@@ -231,7 +231,7 @@ def testset(folder: Path) -> str:
 
     labels = ("entailment", "neutral", "contradiction")
     p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
-    rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
+    rows = {"model": ["m"] * 30 + ["m@y"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
     columns = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
     pl.DataFrame({**rows, **columns}).write_parquet(folder / "test.parquet")
     return str(folder / "test.parquet")

@@ -6,9 +6,11 @@ import pytest
 
 pytest.importorskip("spacy")
 
-from otherwords.grammar.exchanges import CONVERSE, SYMMETRIC, exchanged
+from otherwords.grammar.exchanges import exchanged
 from otherwords.grammar.parsing import ParseTree, parser
+from otherwords.grammar.participants import is_living
 from otherwords.grammar.roles import Roles, roles
+from otherwords.grammar.verb_relations import CONVERSE, SYMMETRIC
 
 EXCHANGED = [
     ("Germany defeats Latvia.", "Latvia defeats Germany."),
@@ -35,6 +37,26 @@ EXCHANGED = [
     ("A man in a red shirt and a woman in a blue dress.", "A man in a blue shirt and a woman in a red dress."),
     ("A dog bit a man.", "A man bit a dog."),
     ("A man slices food next to a gas oven.", "Food slices a man next to a gas oven."),
+    # other verbs, adjectives, nouns
+    ("The coach blamed the referee.", "The referee accused the coach."),
+    ("The thief made fun of the guard.", "The guard mocked the thief."),
+    ("The workers moved from Spain to Italy.", "The workers relocated from Italy to Spain."),
+    ("They drove from Lyon to Nice overnight.", "They drove overnight from Nice to Lyon."),
+    ("The nurse is afraid of the doctor.", "The doctor is scared of the nurse."),
+    ("A waiter hands a guest a glass.", "A guest passes a waiter a glass."),
+    ("Sweden beat Denmark.", "Sweden lost to Denmark."),
+    ("Greta sold her bike to Nils.", "Greta bought her bike from Nils."),
+    ("Eva outscored Jon.", "Jon scored more points than Eva."),
+    # pronouns, and nouns that are told apart by their phrases
+    ("I called the plumber, and he laughed.", "The plumber called me, and I laughed."),
+    ("He loved her before she noticed him.", "She loved him before he noticed her."),
+    ("My cousin borrowed my tent.", "I borrowed my cousin's tent."),
+    ("Lea is better at golf than her uncle.", "Lea's uncle is better at golf than she is."),
+    ("A man in blue shorts passes a man in red shorts.", "A man in red shorts passes a man in blue shorts."),
+    # parsers take a kitten for an adjective, waves for a noun, and an agent for part of a place
+    ("A kitten licks a puppy on a blanket.", "A puppy licks a kitten on a blanket."),
+    ("A father waves to his daughter.", "A daughter waves to her father."),
+    ("A bride kisses her aunt on the cheek.", "A bride is kissed on the cheek by her aunt."),
 ]
 IN_PLACE = [
     ("Germany defeats Latvia.", "Latvia is defeated by Germany."),
@@ -55,6 +77,17 @@ IN_PLACE = [
     ("In summer dogs swim in the lake.", "In the lake dogs swim in summer."),
     ("A red ball that is big.", "A big ball that is red."),
     ("The tents have a domed roof.", "A domed roof adorns the tents."),
+    ("The wolf is afraid of the fox.", "The fox frightens the wolf."),
+    ("The two houses are close to the road.", "The road is close to the two houses."),
+    ("Sweden lost to Denmark.", "Denmark beat Sweden."),
+    ("I lent my neighbor a ladder.", "My neighbor borrowed a ladder from me."),
+    ("Hannah taught Lucas to swim.", "Lucas learned to swim from Hannah."),
+    ("The king was overthrown by his brother.", "The king's brother overthrew him."),
+    ("Ruth is older than Karen by three years.", "Karen is three years younger than Ruth."),
+    ("A boxer in blue hits a boxer in white.", "A boxer in white is hit by a boxer in blue."),
+    ("A woman sat in the park.", "In the park sat a woman."),
+    ("The doctor treated Ann.", "Ann got treatment from the doctor."),
+    ("He told her that she was right.", "She was told by him that she was right."),
 ]
 
 
@@ -92,6 +125,11 @@ def test_it_says_who_became_whom(read):
 def test_colours_are_modifiers(read):
     [one] = exchanged(*(read[text] for text in EXCHANGED[21]))
     assert one.kind == "modifiers"
+
+
+def test_who_lives():
+    words = ["referee", "fox", "nurse", "Kenya", "visit", "picture", "table", "fun"]
+    assert [is_living(word) for word in words] == [True, True, True, True, False, False, False, False]
 
 
 def test_converses_are_pairs_of_verbs_that_are_not_symmetric():

@@ -140,6 +140,7 @@ ABBREVIATION = {
     "They saw an airplane.": "They saw a plane.",
 }
 NO_ABBREVIATION = {
+    "The Romans came around AD 50.": "an era",
     "He told us about it.": "a pronoun",
     "He lives in the U.S.": "the Postal Service, perhaps",
     "He works for General Electric today.": "a name",
@@ -157,6 +158,7 @@ GENITIVE = {
     "The country's economy grew.": "The economy of the country grew.",
 }
 NO_GENITIVE = {
+    "He holds the position of Foreign Secretary.": "a title",
     "He read last week's results.": "a time",
     "He met his director.": "a pronoun",
     "He read John's book.": "no relation",

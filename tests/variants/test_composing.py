@@ -96,3 +96,13 @@ def test_each_field_has_its_own_changes():
 @given(st.permutations([PASSIVE, word(TEXT, "cat", "kitty"), word(TEXT, "dog", "animal")]))
 def test_the_order_of_edits_does_not_matter(edits):
     assert result(TEXT, *edits) == "A kitty is chased by an animal near an animal."
+
+
+def test_one_clause_is_rebuilt_once():
+    """Both stretches are free, but the sentence would have two verbs."""
+    text = "A stray dog walking in a park."
+    there = rebuilt(text, "A stray", "There is a stray", "caption to there")._replace(kind="caption")
+    verb = rebuilt(text, "walking", "is walking", "caption to sentence")._replace(kind="caption")
+    swap = rebuilt(text, "a park", "one park", "numeral")
+    assert result(text, there, verb) is None
+    assert result(text, there, swap) == "There is a stray dog walking in one park."

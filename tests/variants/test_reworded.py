@@ -152,3 +152,9 @@ def test_fluency_chooses_among_drafts():
 def test_bad_options(options):
     with refuses(BadInput, where="reworded.v1", field=options.partition("=")[0]):
         vary([problem("A car is here.")], f"reworded({options})")
+
+
+def test_no_variant_is_made_twice():
+    """An abbreviation and a synonym may lead to the same text."""
+    made = vary([problem("He watches TV.")], "reworded(n=5, kinds=all, changes=1)")
+    assert [one.text["premise"] for one in made].count("He watches television.") == 1

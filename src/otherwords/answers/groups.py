@@ -43,6 +43,11 @@ def of_model(answers: pl.DataFrame, place: Location, model: str) -> tuple[pl.Dat
     return part, replace(place, model=model, rows=rows if place.rows is None else place.rows[rows])
 
 
+def has_templates(answers: pl.DataFrame) -> bool:
+    """Whether a model was asked by a template."""
+    return TEMPLATE in answers.columns and answers[TEMPLATE].count() > 0
+
+
 def base_model(answers: pl.DataFrame) -> str:
     """The model without its template, of the answers of one model that has the same one throughout; else nothing."""
     if TEMPLATE not in answers.columns or "model" not in answers.columns or answers[TEMPLATE].null_count():

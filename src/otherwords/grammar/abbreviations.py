@@ -172,6 +172,8 @@ def _is_noun(tree: ParseTree, first: int, last: int) -> bool:
     node = tree[first]
     if node.text[:1].isupper() and not begins_sentence(tree, first) and not node.text.isupper():
         return False
+    if node.text.isupper() and node.text.lower() in _form_phrases(False) and node.text not in _forms():
+        return False  # "AD 50"
     compound = tag_at(tree, first - 1) in {"NN", "NNP", "HYPH"} or tag_at(tree, last + 1) in {"HYPH"}
     joined = tag_at(tree, last + 1) in {"NN", "NNS"} and node.text.lower() != "tv"
     explained = word_at(tree, first - 1) == "(" or word_at(tree, last + 1) in {"(", ")", "/"}

@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
+from .participants import Participants, directions_turned
 from .phrases import SUBJECT_CASE
-from .roles import MUTUAL, NOUNS, Roles
+from .roles import BOTH_WAYS, MUTUAL, NOUNS, Roles
+from .sides import sides_exchanged
+from .verb_relations import SYMMETRIC, are_synonyms, same_both_ways
 
-_PAIRS = """
-    meet marry resemble match equal date border divorce wed intersect adjoin face encounter fight battle oppose
-    constitute be become remain
-"""
-#: Verbs that say of two the same whichever comes first, or that one is the other.
-SYMMETRIC = frozenset(_PAIRS.split())
-_CONVERSE = """
-    buy/sell give/receive give/get give/take give/have give/accept lend/borrow precede/follow lead/follow teach/learn
-    teach/study send/receive send/get send/have hire/serve own/belong have/belong contain/fill fear/frighten fear/scare
-    like/please enjoy/please enjoy/amuse admire/impress dislike/annoy hate/anger win/lose chase/flee pursue/flee
-    chase/escape employ/serve pay/charge pay/receive pay/get offer/accept show/see tell/hear tell/learn
-    bring/receive bring/get host/visit inherit/leave cause/result feed/eat interest/enjoy bore/dislike
-    surprise/expect confuse/understand need/help watch/entertain watch/attract
-"""
-#: Verbs of which one says of B and A what the other says of A and B.
-CONVERSE = {frozenset(pair.split("/")) for pair in _CONVERSE.split()}
 #: Forms of frequent verbs; others lose an "s".
 _FORMS = {"is": "be", "are": "be", "am": "be", "was": "be", "were": "be", "'re": "be", "'s": "'s", "has": "have",
           "does": "do", "an": "a", "his": "he", "this": "this"}  # fmt: skip
@@ -39,6 +25,10 @@ _MAX_WORDS = 120
 _THIRD = {"he", "she", "it", "they"}
 _CASES = {**SUBJECT_CASE, "her": "she", "his": "he", "their": "they", "its": "it", "my": "i", "our": "we",
           "your": "you", "whom": "who"}  # fmt: skip
+#: Pronouns that mean the same person throughout a text, more or less.
+_ONE_PERSON = {"i", "we", "you", "he", "she"}
+#: Before what tells a noun from others of its kind.
+_TELLING = {"in", "with", "without", "from", "of"}
 _MODIFIERS = ("amod", "nummod", "compound", "poss", "nmod")
 
 
@@ -67,8 +57,15 @@ def exchanged(before: Roles, after: Roles) -> list[Exchange]:
     names = _names(before.tree, after.tree)
     old, new = _Named(before, names[0]), _Named(after, names[1])
     found = [*_places_exchanged(old, new), *_around_other_verbs(old, new), *_links_turned(old, new)]
+    found = found or [_turned(*pair) for pair in directions_turned(before, after, *names)]
     found = found or list(_stretches_exchanged(before.tree, after.tree))
+    found = found or [Exchange(*texts, "roles") for texts in sides_exchanged(before.tree, after.tree)]
     return list({(one.before, one.after): one for one in found}.values())
+
+
+def _turned(one: Participants, other: Participants) -> Exchange:
+    before, after = (f'"{some.doer}" {some.predicate} {some.preposition}'.strip() for some in (one, other))
+    return Exchange(f'{before} "{one.other}"', f'{after} "{other.other}"', "roles")
 
 
 class _Named:
@@ -112,7 +109,7 @@ def _names(one: ParseTree, other: ParseTree) -> tuple[dict[int, str], dict[int, 
     rest = [name for name in own.values() if name not in others.values()]
     fresh = [(at, name) for at, name in others.items() if name not in own.values()]
     for at, name in fresh:
-        same = [word for word in rest if _are_synonyms(word, name)]
+        same = [word for word in rest if are_synonyms(word, name)]
         if len(same) == 1 and same[0] not in others.values():
             others[at] = same[0]
     common = {*own.values()} & {*others.values()}
@@ -120,25 +117,31 @@ def _names(one: ParseTree, other: ParseTree) -> tuple[dict[int, str], dict[int, 
 
 
 def _base_names(tree: ParseTree) -> dict[int, str]:
+    """Base forms of words that stand for one thing each; what is told apart by its phrase has it in its name."""
     content = [at for at, node in enumerate(tree.nodes) if node.pos in {*NOUNS, "VERB", "ADJ"} or node.tag == "PRP$"]
     names = {at: _lemma(tree, at) for at in content}
     times = Counter(names.values())
     for at, name in list(names.items()):
-        if times[name] > 1:
-            more = sorted(_lemma(tree, one) for one in tree.children(at, *_MODIFIERS))
-            names[at] = " ".join([*more, name]) if more else name
+        if times[name] > 1 and tree[at].pos in {"NOUN", "PROPN"}:
+            more = sorted(_lemma(tree, one) for one in tree.children(at, *_MODIFIERS)) or _in_phrase(tree, at)
+            names[at] = " ".join([*more, name])
     times = Counter(names.values())
-    return {at: name for at, name in names.items() if times[name] == 1}
+    return {at: name for at, name in names.items() if times[name] == 1 or name in _ONE_PERSON}
+
+
+def _in_phrase(tree: ParseTree, noun: int) -> list[str]:
+    """The nouns and adjectives right after a noun that tell it from others: "in white shorts", "wearing goggles"."""
+    found: list[int] = []
+    at = noun + 1
+    if at < len(tree.nodes) and (tree[at].text.lower() in _TELLING or tree[at].tag == "VBG"):
+        while (at := at + 1) < len(tree.nodes) and tree[at].pos in {"NOUN", "PROPN", "ADJ", "DET", "PRON", "NUM"}:
+            found += [at] * (tree[at].pos in {"NOUN", "PROPN", "ADJ"})
+    return sorted(_lemma(tree, one) for one in found)
 
 
 def _lemma(tree: ParseTree, at: int) -> str:
     word = tree[at].text.lower()
     return _CASES.get(word, word) if tree[at].pos == "PRON" or tree[at].tag == "PRP$" else tree[at].lemma.lower()
-
-
-@lru_cache(maxsize=1 << 15)
-def _are_synonyms(word: str, other: str) -> bool:
-    return any(other in synset.words for synset in lexicon().synsets(word) if synset.pos in "nv")
 
 
 def _places_exchanged(old: _Named, new: _Named) -> Iterator[Exchange]:
@@ -203,7 +206,7 @@ def _around_other_verbs(old: _Named, new: _Named) -> Iterator[Exchange]:
         if other is None or (subject, thing) in straight or (thing, subject) in there:
             continue
         was, now = old.governor(verb), new.governor(other)
-        if was == now or {was, now} & {*SYMMETRIC, "have"} or frozenset((was, now)) in CONVERSE:
+        if was == now or "have" in (was, now) or same_both_ways(was, now):
             continue
         yield Exchange(
             f"{old.text(subject)} {old.found.tree[verb].text} {old.text(thing)}",
@@ -216,8 +219,10 @@ def _links_turned(old: _Named, new: _Named) -> Iterator[Exchange]:
     """Prepositions, comparisons and orders that hold the other way round."""
     facts, others = ({(name, some.names.get(a), some.names.get(b)): (a, b) for name, a, b in some.found.links}
                      for some in (old, new))  # fmt: skip
+    more, others_more = _with_pronouns(old, others), _with_pronouns(new, facts)
+    facts, others = facts | more, others | others_more
     for (name, one, other), nodes in facts.items():
-        if not one or not other or one == other:
+        if not one or not other or one == other or {one, other} <= _THIRD:
             continue
         for quality, turned in _qualities(name, others):
             pair = (other, one) if not turned else (one, other)
@@ -226,6 +231,19 @@ def _links_turned(old: _Named, new: _Named) -> Iterator[Exchange]:
                 relation = name.removeprefix("than ").split("/")[0]
                 shown = relation if relation == name else f"{relation} than"
                 yield Exchange(_between(old, *nodes, shown), _between(new, *nodes[::-1], shown, (other, one)), "roles")
+
+
+def _with_pronouns(
+    some: _Named, facts: Iterable[tuple[str, str | None, str | None]]
+) -> dict[tuple[str, str | None, str | None], tuple[int, int]]:
+    """Comparisons with a pronoun, which stands for the one that was compared before: "Tom is taller than she is"."""
+    return {
+        (name, some.names[a], one): (a, b)
+        for name, a, b in some.found.links
+        if name.startswith("than ") and a in some.names and _lemma(some.found.tree, b) in _THIRD
+        for _, one, other in facts
+        if other == some.names[a] and one in some.nodes and not {one, other} & _THIRD
+    }
 
 
 def _qualities(name: str, others: Iterable[tuple[str, str | None, str | None]]) -> Iterator[tuple[str, bool]]:
@@ -297,7 +315,8 @@ def _is_one_way(tree: ParseTree, middle: list[int]) -> bool:
         telling += [node for node in nodes if lexicon().base_forms(node.text, "v")]  # "A dog bit a man", a noun or two
     last = [node.text.lower() for node in nodes if node.pos != "DET"][-2:]
     mutual = not MUTUAL.isdisjoint(last[-1:]) or last == ["next", "to"]
-    return bool(telling) and not mutual and not any(node.lemma.lower() in SYMMETRIC - {"be"} for node in nodes)
+    mutual = mutual or any(node.lemma.lower() in (SYMMETRIC | BOTH_WAYS) - {"be"} for node in nodes)
+    return bool(telling) and not mutual
 
 
 def _are_things(tree: ParseTree, part: list[tuple[int, str]]) -> bool:

@@ -69,7 +69,7 @@ _QUANTIFIED = {
     "another",
 }
 #: What is after "of" may be the very thing: "the name of Peter", "the city of Rome".
-_OF_ITSELF = {"name", "names", "age", "color", "colour", "value", "price", "goal", "purpose"}
+_OF_ITSELF = {"name", "names", "age", "color", "colour", "value", "price", "goal", "purpose", "position"}
 #: A longer possessor is heavy before "'s".
 _MAX_POSSESSOR = 5
 

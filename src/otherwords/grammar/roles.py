@@ -28,6 +28,13 @@ _INVERSE = {
     "upon": ("on", False),
     "on top of": ("on", False),
 }
+#: Of these it holds of the one as of the other: "similar to", "married to".
+BOTH_WAYS = {"similar", "different", "close", "equal", "identical", "next", "adjacent", "parallel", "married",
+             "related", "engaged", "opposite", "far", "separate", "distinct", "comparable", "equivalent"}  # fmt: skip
+#: Prepositions that say who gets, faces or suffers something, also beside an object: "throw a ball at him".
+_TOWARDS = {"to", "from", "at", "against", "for"}
+#: Words from "from" to the "to" that belongs to it, at most.
+_WAY = 7
 _SIDES = {"front", "top", "back", "side", "middle", "center", "bottom", "edge", "end"}
 _ORDERS = {"before", "after", "because", "until", "if", "unless", "although", "though"}
 #: Parts of speech that can have a role.
@@ -74,6 +81,8 @@ def roles(tree: ParseTree) -> Roles:
     for at, node in enumerate(tree.nodes):
         if node.pos in NOUNS:
             _read_noun(found, at)
+        if node.text.lower() == "from":
+            _read_way(found, at)
         if node.text.lower() == "than":
             _read_comparison(found, at)
         if node.pos in {"VERB", "AUX"}:
@@ -102,11 +111,22 @@ def _read_verb(found: Roles, verb: int) -> None:
         name, objects = _prepositional(tree, preposition)
         agent = tree[preposition].dep == "agent" or (passive and name == "by")
         found.put("subj" if agent else name, verb, objects)
-        if not agent and not things:
+        if not agent and (not things or (name in _TOWARDS and not passive)):
             _link(found, name, subjects, objects)
     if not passive:
+        _link(found, "to", subjects, receivers)
         for subject in subjects:
             found.put(f"{tree[verb].lemma}>", subject, things)  # whose it is: "one man holds a cup, one a plate"
+
+
+def _read_way(found: Roles, origin: int) -> None:
+    """ "From A to B", whatever it belongs to: parsers hang it on verbs, adverbs and nouns."""
+    tree = found.tree
+    ends: dict[str, list[int]] = {}
+    for at in range(origin, min(origin + _WAY, len(tree.nodes))):
+        if tree[at].text.lower() in {"from", "to", "into"} and tree[at].pos == "ADP":
+            ends.setdefault(tree[at].text.lower().removeprefix("in"), tree.children(at, "pobj"))
+    _link(found, "from", ends.get("to", ()), ends.get("from", ()))
 
 
 def _subjects(tree: ParseTree, verb: int) -> list[int]:
@@ -159,7 +179,16 @@ def _read_noun(found: Roles, noun: int) -> None:
         _link(found, name, [noun], objects)
     if tree[noun].dep in _SUBJECTS and tree[tree[noun].head].lemma == "be":
         [*_, holder] = [noun, *(_subjects(tree, tree[noun].head) if tree[noun].text.lower() in _RELATIVE else [])]
-        found.put("mod", holder, _joined(tree, tree.children(tree[noun].head, "acomp")))
+        qualities = _joined(tree, tree.children(tree[noun].head, "acomp"))
+        found.put("mod", holder, qualities)
+        for preposition in _prepositions(tree, qualities):
+            name, objects = _prepositional(tree, preposition)
+            _link(found, name, _joined(tree, [holder]), objects)
+
+
+def _prepositions(tree: ParseTree, qualities: Iterable[int]) -> list[int]:
+    """Those of adjectives: "afraid of", but not "similar to"."""
+    return [one for at in qualities if tree[at].lemma not in BOTH_WAYS for one in tree.children(at, "prep")]
 
 
 def _read_comparison(found: Roles, than: int) -> None:
@@ -169,8 +198,8 @@ def _read_comparison(found: Roles, than: int) -> None:
     if tree[than].dep == "mark" and tree[tree[than].head].pos in {"VERB", "AUX"}:  # "than B is"
         others = _joined(tree, _subjects(tree, tree[than].head))
         at = tree[than].head
-    quality = ""
-    while tree[at].head != at and tree[at].pos not in {"VERB"} and tree[at].lemma != "be":
+    quality, below = "", at
+    while tree[at].head != at and (at == below or (tree[at].pos != "VERB" and tree[at].lemma != "be")):
         at = tree[at].head
         words = [at, *tree.children(at)]
         if not quality and any(tree[one].tag in {"JJR", "RBR"} for one in words):
@@ -194,7 +223,7 @@ def _read_order(found: Roles, verb: int) -> None:
 
 def _link(found: Roles, name: str, ones: Iterable[int], others: Iterable[int]) -> None:
     name, turned = _INVERSE.get(name, (name, False))
-    if name.split()[0] not in MUTUAL:
+    if name.split()[0] not in {*MUTUAL, "than"}:
         found.links |= {(name, *((b, a) if turned else (a, b))) for a in ones for b in others}
 
 

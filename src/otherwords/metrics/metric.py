@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.groups import has_templates
 from ..answers.repeats import FIX, has_repeats
 from ..answers.roles import Role
 from ..answers.table import SINGLE, Answers, Array, probabilities
@@ -25,6 +26,7 @@ FIXES = {
     "gold labels": "give the right answers in a column `gold` (in data: `label`), or name their column with --field",
     "originals": "give the answers to the originals: rows with an empty `variant`",
     "repeats": FIX,
+    "templates": "ask a language model by several: --template letters --template words",
 }
 #: The message about a model that was not asked again.
 NO_REPEATS = "no repeats"
@@ -100,10 +102,10 @@ class Metric:
     only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
     that it compares texts with.
 
-    Four fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
+    Five fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
     with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction. `repeats` is
-    true where the same must have been asked again.
+    true where the same must have been asked again, `templates` where it must have been asked by templates.
 
     Three more are checked as well. `bounds` are the least and greatest value (of three labels, where that matters).
     `blind` says that the metric, by definition, gives the same value to a model that is always right and to one that is
@@ -137,6 +139,7 @@ class Metric:
     blind: bool = False
     labels_only: bool = False
     repeats: bool = False
+    templates: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
@@ -149,19 +152,23 @@ class Metric:
         """
         models: list[Answers] = answers if isinstance(answers, list) else [answers]
         for one in models:
-            if lacking := self.lacking(one.has_gold, one.has_originals, has_repeats(one.frame)):
+            if lacking := self.lacking(
+                one.has_gold, one.has_originals, has_repeats(one.frame), has_templates(one.frame)
+            ):
                 raise Unmeasurable(f"no {lacking}", where=one.model, fix=FIXES[lacking])
         rows = self.statistics(answers)
         if self.fewest > 1 and all(one.n_variants.max() < self.fewest for one in models):
             return np.zeros_like(rows)
         return rows
 
-    def lacking(self, gold: bool, originals: bool, repeats: bool) -> str:
+    def lacking(self, gold: bool, originals: bool, repeats: bool, templates: bool) -> str:
         """What it needs and a table lacks that has these, or not; empty where it has all.
 
-        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False)
+        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False, templates=False)
         'originals'
         """
+        if self.templates and not templates:
+            return "templates"
         if self.repeats and not repeats:
             return "repeats"
         if self.gold and not gold:
@@ -180,6 +187,7 @@ class Metric:
             "originals": self.original,
             "two variants": self.fewest > 1,
             "repeats": self.repeats,
+            "templates": self.templates,
         }
         return ", ".join(name for name, needed in needs.items() if needed)
 

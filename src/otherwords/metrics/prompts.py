@@ -11,7 +11,7 @@ from ..answers.table import Answers, Array
 from ..errors import Unmeasurable
 from ..problem import UNREADABLE
 from ..registry import metrics
-from .metric import Metric
+from .metric import FIXES, Metric
 
 
 @metrics("unreadable.v1")
@@ -52,12 +52,11 @@ def template_flips() -> Any:
             if base and base == same
         ]
         if not pairs:
-            fix = "ask a language model by several: --template letters --template words"
-            raise Unmeasurable("no model was asked by two templates", field="template", fix=fix)
+            raise Unmeasurable("no model was asked by two templates", field="template", fix=FIXES["templates"])
         every = np.ones(len(models[0].pred), dtype=bool)
         rows = np.zeros((models[0].n_buckets, 2), dtype=np.int64)
         for one, other in pairs:
             rows += one.sum_by_bucket(one.pred != other.pred, every)
         return rows
 
-    return Metric(statistics, uses="both", across="buckets", gold=False)
+    return Metric(statistics, uses="both", across="buckets", gold=False, templates=True)

@@ -13,6 +13,7 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import COLUMNS
 from ..answers.collapsing import collapse
+from ..answers.groups import has_templates
 from ..answers.repeats import has_repeats
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
@@ -229,14 +230,14 @@ def keep_supported(
     """The metrics that need nothing which the table of their role lacks: gold labels, or originals.
 
     The others are refused; where they were not asked for by name nor `required` by a gate, they are left out, with one
-    warning for each reason; without one where nothing was asked again, as in most tables.
+    warning for each reason; without one where nothing was asked again or by templates, as in most tables.
     """
     kept = dict(by_role)
     left_out: dict[str, list[str]] = {}
     for role, table in tables.items():
         gold, originals = table["gold"].count() > 0, not is_variant(table["variant"]).all()
-        repeats = has_repeats(table)
-        lacks = {one.signature: as_metric(one.function).lacking(gold, originals, repeats) for one in by_role[role]}
+        there = (gold, originals, has_repeats(table), has_templates(table))
+        lacks = {one.signature: as_metric(one.function).lacking(*there) for one in by_role[role]}
         kept[role] = [one for one in by_role[role] if not lacks[one.signature]]
         for one in by_role[role]:
             if lacks[one.signature]:
@@ -244,7 +245,7 @@ def keep_supported(
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
-        if lacking == "repeats":
+        if lacking in ("repeats", "templates"):
             continue
         warnings.warn(
             f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()

@@ -5,7 +5,7 @@ A broken variant changes little besides what breaks it; a paraphrase changes muc
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,7 +19,20 @@ from .label_safety import LabelText, violations
 _KINDS = ("negation", "quantifier", "number")
 _CONTENT = {"NOUN", "PROPN", "VERB", "ADJ", "ADV"}
 #: Words that deny without a negation.
-_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect"}
+_NOT_DONE = {"fail", "refuse", "decline", "unable", "incapable", "lack", "absent", "impossible", "neglect", "deny",
+             "forget", "avoid", "prevent", "refrain", "abstain", "forbid", "prohibit", "absence", "devoid",
+             "unless"}  # fmt: skip
+#: Phrases that do.
+_PHRASES_NOT_DONE = re.compile(
+    r"\b(?:yet to|far from|free (?:of|from)|instead of|rather than|too \w+(?: \w+)?? to"
+    r"|(?:stop(?:s|ped)?|ke(?:eps?|pt)) \w+(?: \w+)? from)\b"
+)
+#: A negation of these is one of what follows: "I don't think he is here".
+_PASSED_ON = {"think", "believe", "want", "seem", "expect", "suppose", "appear", "intend", "feel", "imagine", "plan"}
+#: Syllables that deny what follows.
+_DENYING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+#: Endings without which two words with the same stem are compared.
+_ENDINGS = re.compile("(?:ally|ily|ly|ness|ity|y|able|e)$")
 #: Verbs and nouns that say little by themselves.
 _LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
 #: How far up the definitions are followed: a poodle is a dog, a dog an animal.
@@ -38,7 +51,7 @@ _STEM = 4
 class Changes(NamedTuple):
     """Counts of changes between two texts, and `kept`: the share of content words that both have, or synonyms of.
 
-    `denied` is 1 where a negation came or went and no opposite makes up for it; of quantifiers and numbers some
+    `denied` is 1 where a negation came, went or moved and no opposite makes up for it; of quantifiers and numbers some
     `became` others, some were only added or lost. Names and nouns are counted where one was lost and another,
     unrelated, is new; `others` counts verbs, adjectives and adverbs likewise. `replaced` counts words with an
     unrelated one in the very same place, and `frame` is the share of all words that stand in the same order.
@@ -62,7 +75,9 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     """Count what changed; the trees are those of both texts."""
     lines = violations(before, after, _KINDS, antonyms=True)
     negations, opposites = (_count(lines, kind) for kind in ("negation", "antonym"))
-    withheld = _withheld(tree) != _withheld(other)
+    denying = _denying(before.words - after.words, after.words - before.words)
+    withheld = (_withheld(tree) != _withheld(other)) != (denying % 2 == 1)
+    opposites = max(0, opposites - denying)
     cues = {word for text in (before, after) for cue in text.cues for word in cue.words.split()}
     old, new = (_content(one, cues) for one in (tree, other))
     lost, gained = _unrelated(old, new), _unrelated(new, old)
@@ -72,7 +87,7 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     share = 1 - (len(lost) + len(gained)) / max(1, len(old) + len(new))
     replaced, frame = _aligned(before.text, after.text, _forms(tree, lost), _forms(other, gained))
     return Changes(
-        int((bool(negations) != withheld) and not opposites),
+        int(((bool(negations) != withheld) and not opposites) or _negation_moved(tree, other)),
         int(bool(opposites) and not negations),
         _count(lines, "quantifier", " became "),
         _count(lines, "quantifier") - _count(lines, "quantifier", " became "),
@@ -101,8 +116,44 @@ def _aligned(before: str, after: str, lost: set[str], gained: set[str]) -> tuple
 
 
 def _withheld(tree: ParseTree) -> bool:
-    """Whether a text says in other words that something is not so: "fails to", "is unable to"."""
-    return any(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
+    """Whether a text says in other words that something is not so: "fails to", "has yet to"; twice is not at all."""
+    words = sum(node.lemma.lower() in _NOT_DONE for node in tree.nodes)
+    return (words + len(_PHRASES_NOT_DONE.findall(tree.text.lower()))) % 2 == 1
+
+
+def _negation_moved(tree: ParseTree, other: ParseTree) -> bool:
+    """Whether a negation went from one verb to another: "did not say he left", "said he did not leave"."""
+    denied, there = (_denied_verbs(one) for one in (tree, other))
+    gone, new = denied - there, there - denied
+    if len(denied) != len(there) or (gone | new) & _PASSED_ON:
+        return False
+    words, others = ({node.lemma.lower() for node in one.nodes} for one in (tree, other))
+    return bool(gone) and gone <= others and new <= words
+
+
+def _denied_verbs(tree: ParseTree) -> set[str]:
+    heads = [tree[node.head] for node in tree.nodes if node.dep == "neg"]
+    return {node.lemma.lower() for node in heads if node.pos in {"VERB", "AUX", "ADJ"}} - _LIGHT
+
+
+def _denying(lost: Iterable[str], gained: Iterable[str]) -> int:
+    """How many words came or went with a syllable that denies them.
+
+    >>> _denying(["legally", "ran"], ["illegally", "walked"]), _denying(["able"], ["enable"])
+    (1, 0)
+    """
+    return sum(_denies(one, other) or _denies(other, one) for one in lost for other in gained)
+
+
+@lru_cache(maxsize=1 << 16)
+def _denies(word: str, other: str) -> bool:
+    """Whether a word is another one, in some form, with a syllable before it or "-less" behind it that denies it."""
+    stem = _ENDINGS.sub("", other)
+    if len(stem) < _STEM - 1:
+        return False
+    return any(_ENDINGS.sub("", word) == prefix + stem for prefix in _DENYING) or (
+        word.endswith("less") and word.removesuffix("less") == _ENDINGS.sub("", other.removesuffix("ful"))
+    )
 
 
 def _count(lines: Sequence[str], kind: str, part: str = "") -> int:

@@ -15,6 +15,8 @@ from ..words.alignment import content, opposites
 from ..words.cues import Cue, cues
 from ..words.language import FUNCTION_WORDS
 
+_MAGNITUDES = {"dozens of", "hundreds of", "thousands of", "millions of"}
+
 
 @checks("label-safety.v1", language="en")
 def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool = True, antonyms: bool = True) -> Any:
@@ -69,6 +71,8 @@ def violations(before: LabelText, after: LabelText, kinds: Sequence[str], antony
     lost, gained = _without_both(lost, gained), _without_both(gained, lost)
     lost, gained = _without_pronouns(lost, gained), _without_pronouns(gained, lost)
     lines = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
+    if "quantifier" in kinds:
+        lines += _magnitudes(before.cues, after.cues)
     if antonyms:
         gone, new = before.words - after.words, after.words - before.words
         pairs = opposites(before.text, after.text, gone, new)
@@ -129,6 +133,13 @@ def _exchanged(kind: str, before: LabelText, after: LabelText) -> Iterator[str]:
         for word in old:
             if word in new and old[word].meaning != new[word].meaning:
                 yield f"{kind}: {_quoted(old[word])} {word} became {_quoted(new[word])} {word}"
+
+
+def _magnitudes(before: list[Cue], after: list[Cue]) -> Iterator[str]:
+    """ "Hundreds of" for "thousands of": both are many."""
+    old, new = ([cue.words for cue in some if cue.words in _MAGNITUDES] for some in (before, after))
+    if len(old) == len(new) == 1 and old != new:
+        yield f'quantifier: "{old[0]}" became "{new[0]}"'
 
 
 def _by_word(kind: str, some: list[Cue]) -> dict[str, Cue]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..grammar.clause_rules import CLAUSES
 from ..grammar.rewriting import Rewriting
 from ..words.inflection import article
 from .generating import Change
@@ -17,6 +18,8 @@ from .structural import Candidate
 from .wordnet import SynonymChanges
 
 SYNONYM = "synonym"
+#: Of the kinds that rebuild a clause, one is made in a text: not "There is a man is walking".
+_OF_CLAUSES = frozenset({*CLAUSES, "voice"})
 _ARTICLE = re.compile(r"\ban?(?=\s+$)", re.I)
 
 
@@ -74,6 +77,9 @@ def _are_different(edits: Sequence[Edit]) -> bool:
 
 
 def _combine_in(name: str, rewritings: Sequence[Rewriting], edits: Sequence[Edit]) -> list[Change] | None:
+    clauses = [edit.kind for edit in edits if edit.in_field(name) and edit.kind in _OF_CLAUSES]
+    if len(clauses) > 1:
+        return None
     spans = sorted((one.at, one.at + len(one.before), one) for one in rewritings)
     if any(end > start for (_, end, _), (start, _, _) in pairwise(spans)):
         return None

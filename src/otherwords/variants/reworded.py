@@ -209,7 +209,9 @@ class _Work:
         """Keep a verified plan, or remember that it was vetoed: then it is tried with fewer edits."""
         self._tried.append(plan)
         if not reason:
-            self.made.append((plan, combine(self.texts, plan) or []))
+            changes = combine(self.texts, plan) or []
+            if texts_after(self.texts, changes) not in [texts_after(self.texts, other) for _, other in self.made]:
+                self.made.append((plan, changes))
             return
         self.notes.append((reason, " + ".join(edit.how for edit in plan)))
         self._vetoed.append(plan)

@@ -64,15 +64,17 @@ _PHRASES: dict[tuple[str, str], str] = {
     ("negation", "nowhere"): "nowhere",
     ("negation", "never"): "never",
     ("negation", "hardly"): "hardly|scarcely|barely",
-    ("negation", "rarely"): "rarely|seldom",
+    ("negation", "rarely"): "rarely|seldom|hardly ever|scarcely ever|barely ever|almost never",
     ("quantifier", "all"): "all|every|each|both|everyone|everybody|every one|each one|everything|everywhere|all of",
-    ("quantifier", "most"): "most|most of|the most of|the majority|a majority|the vast majority",
+    ("quantifier", "most"): "most|most of|the most of|the majority|a majority|the vast majority|the greater part"
+    "|the bulk of|the better part",
     ("quantifier", "mostly"): "mostly|mainly|primarily|chiefly|for the most part",
     ("quantifier", "many"): "many|numerous|a lot|alot|a lot of|alot of|lots of|tons of|plenty of|much of"
     "|a large number of|a great number of|a great many|a great deal of|a good many|quite a few"
     "|dozens of|hundreds of|thousands of|millions of",
     ("quantifier", "some"): "some|several|a few|some of",
-    ("quantifier", "few"): "few|very little|too little|there is little|there was little|little or no|little of",
+    ("quantifier", "few"): "few|a minority|a small minority|the minority"
+    "|very little|too little|there is little|there was little|little or no|little of",
     ("quantifier", "always"): "always|at all times|all the time",
     ("quantifier", "often"): "often|frequently",
     ("quantifier", "usually"): "usually|generally|typically|normally",
@@ -143,7 +145,7 @@ def _number(number: Numeral, rest: Sequence[str]) -> Cue:
     of = _word(" ".join(rest[number.end : number.end + 1]) + " ", 0)
     if number.value == "0":
         return Cue("negation", "not", number.shown, of)
-    pronoun = list(rest[number.start : number.end]) == ["one"]
+    pronoun = list(rest[number.start : number.end]) in (["one"], ["once"])
     if pronoun and not _COUNTED.match(" ".join(rest[number.end : number.end + 4])):
         return Cue("number", "1", "one", of)
     return Cue("number", number.value, number.shown, of)

@@ -11,7 +11,7 @@ _UNITS = (
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_SMALL = {word: n for n, word in enumerate(_UNITS)} | {"twice": 2}
+_SMALL = {word: n for n, word in enumerate(_UNITS)} | {"once": 1, "twice": 2, "thrice": 3}
 _DECADES = {word: 10 * n for n, word in enumerate(_TENS, 2)}
 #: How a quantity begins, as a pattern; without "one", which is mostly a pronoun except in "one hundred".
 QUANTITY = rf"\.?\d|(?:{'|'.join((*_UNITS[2:], *_DECADES, *_SCALES, 'half', *(f'one {word}' for word in _SCALES)))})\b"

@@ -1,0 +1,111 @@
+"""Build the table of pairs that `fit_stack.py` fits the weights of the check `stack` on.
+
+python scripts/stack_pairs.py DATA PAIRS.parquet
+
+DATA is a folder with ie_test/nli_data.parquet (SNLI and MNLI; only the split train_not_in_sample is read) and
+paranlu/*.parquet. PAIRS gets the columns set, kind, original, variant:
+
+- D1: broken sentences of SNLI and MNLI, each beside the sentence that was broken;
+- D2: broken paraphrases of ParaNLU's d-SNLI, beside the sentence that was paraphrased;
+- D3: those of D1, reworded by `structural` or `wordnet` besides;
+- G: sound pairs, which are accepted paraphrases of d-SNLI and variants of `structural` and `wordnet`.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from pathlib import Path
+
+import polars as pl
+from broken_variants import broken
+
+import otherwords as ow
+
+Row = tuple[str, str, str, str]
+#: Broken sentences of each kind, and problems from each data set for sound variants.
+PER_KIND, PER_PARAPHRASE, PROBLEMS = 400, 200, 1200
+LONGEST = 160
+
+
+def sentences(data: Path, name: str, seed: int = 4) -> list[str]:
+    """Sentences of a data set's training part in random order."""
+    rows = _training(data, name)
+    texts = list(dict.fromkeys(text.strip() for text in [*rows["hypothesis"], *rows["premise"]] if text))
+    texts = [text for text in texts if "\n" not in text and len(text) < LONGEST]
+    random.Random(seed).shuffle(texts)
+    return texts
+
+
+def accepted(data: Path, split: str) -> list[tuple[str, str]]:
+    """Sentences of a part of ParaNLU with paraphrases that people accepted; a-NLI has no verdicts, all count."""
+    folder = data / "paranlu"
+    here = pl.col("split") == split
+    problems = pl.read_parquet(folder / "problems.parquet").filter(here)
+    verdicts = pl.read_parquet(folder / "validation.parquet").filter(here & (pl.col("decision") == "valid"))
+    rows = pl.read_parquet(folder / "paraphrases.parquet").filter(here & (pl.col("collection") == "main"))
+    if split != "a-NLI":
+        rows = rows.join(verdicts.select("paraphrase_id").unique(), on="paraphrase_id", how="semi")
+    both = rows.join(problems.select("bucket_id", original="target1"), on="bucket_id").sort("bucket_id", "pos")
+    pairs = both.select("original", "target1").rows()
+    return [(old, new.strip()) for old, new in pairs if old and new and old != new]
+
+
+def varied(problems: pl.DataFrame, generator: str) -> list[tuple[str, str]]:
+    """Texts of problems with what a generator makes of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        variants = ow.vary(problems, [generator]).filter(pl.col("of").is_not_null())
+    known = {row["id"]: row for row in problems.iter_rows(named=True)}
+    return [
+        (known[row["of"]][field], row[field])
+        for row in variants.iter_rows(named=True)
+        for field in ("premise", "hypothesis")
+        if row[field] != known[row["of"]][field]
+    ]
+
+
+def pairs(data: Path) -> list[Row]:
+    """All rows of the table."""
+    texts = [text for name in ("snli", "mnli") for text in sentences(data, name)[:6000]]
+    minimal = sorted(broken(texts, PER_KIND, 21))
+    rows: list[Row] = [("D1", *row) for row in minimal]
+    rows += [("D3", *row) for row in _reworded(minimal)]
+    paraphrases = accepted(data, "d-SNLI")
+    originals = {new: old for old, new in paraphrases}
+    worse = broken(list(originals), PER_PARAPHRASE, 4)
+    rows += [("D2", kind, originals[old], new) for kind, old, new in sorted(worse)]
+    rows += [("G", "paranlu", old, new) for old, new in paraphrases]
+    for name in ("snli", "mnli"):
+        problems = _training(data, name).sample(PROBLEMS, seed=3)
+        for generator in ("structural(n=2,kinds=all)", "wordnet(pos=all)"):
+            kind = f"{generator.partition('(')[0]}-{name}"
+            rows += [("G", kind, old, new) for old, new in varied(problems, generator)]
+    return rows
+
+
+def _reworded(minimal: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Broken sentences in other words; exchanged roles are no part, because `stack` has a rule for them."""
+    known = {new: (kind, old) for kind, old, new in minimal if kind != "roles"}
+    ids = [f"b{n}" for n in range(len(known))]
+    table = pl.DataFrame({"id": ids, "premise": ["It is so."] * len(known), "hypothesis": list(known)})
+    table = table.with_columns(label=pl.lit("entailment"))
+    found = [row for one in ("structural(n=1,kinds=all)", "wordnet(pos=all)") for row in varied(table, one)]
+    return [(*known[old], new) for old, new in found if old in known]
+
+
+def _training(data: Path, name: str) -> pl.DataFrame:
+    table = pl.read_parquet(data / "ie_test" / "nli_data.parquet")
+    rows = table.filter((pl.col("split") == "train_not_in_sample") & (pl.col("dataset") == name))
+    rows = rows.filter(pl.col("label") != "-").with_columns(id=pl.col("dataset") + pl.col("i").cast(pl.String))
+    return rows.select("id", "premise", "hypothesis", "label")
+
+
+if __name__ == "__main__":
+    folder, out = map(Path, sys.argv[1:3])
+    table = pl.DataFrame(pairs(folder), schema=["set", "kind", "original", "variant"], orient="row").unique(
+        maintain_order=True
+    )
+    table.write_parquet(out)
+    print(table.group_by("set", "kind").len().sort("set", "kind"))

@@ -1,0 +1,66 @@
+"""What checks drop of broken and of good variants that were written without knowing the rules."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("spacy")
+
+ROOT = Path(__file__).parents[2]
+SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl"))
+#: At least so much is dropped of broken variants, at most so much of good ones, in each set.
+LEAST = {"negation": 0.85, "number": 0.85, "quantifier": 0.85, "entity": 0.85, "roles": 0.80}
+MOST = {"good-light": 0.12, "good-structure": 0.12}
+ROWS = [
+    {"id": "1", "type": "roles", "original": "Tom saw Ann.", "variant": "Ann saw Tom."},
+    {"id": "2", "type": "roles", "original": "Tom left Ann.", "variant": "Tom left Rome."},
+    {"id": "3", "type": "good-light", "original": "Tom saw Ann.", "variant": "Ann was seen by Tom."},
+]
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("check_rates", ROOT / "scripts" / "check_rates.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_rates_and_wrong_verdicts_by_hand(script, tmp_path):
+    file = tmp_path / "set.jsonl"
+    file.write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    rows = script.read_set([file, file])
+    dropped = script.verdicts(rows, "roles")
+    assert dropped == [True, False, False] * 2
+    assert script.rates(rows, dropped) == {"roles": 0.5, "good-light": 0.0}
+    assert list(script.missed(rows, dropped)) == ["  roles: Tom left Ann. | Tom left Rome."] * 2
+
+
+def test_the_sets_are_whole(script):
+    assert SETS
+    for path in SETS:
+        rows = script.read_set([path])
+        assert len({row["id"] for row in rows}) == len(rows)
+        assert {row["type"] for row in rows} >= {*LEAST, *MOST}
+        assert all(row["original"] != row["variant"] for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
+def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path):
+    rows = script.read_set([path])
+    found = script.rates(rows, script.verdicts(rows, "stack"))
+    assert {kind: found[kind] for kind, least in LEAST.items() if found[kind] < least} == {}
+    assert {kind: found[kind] for kind, most in MOST.items() if found[kind] > most} == {}
+
+
+@pytest.mark.slow
+def test_roles_drop_exchanges_alone(script):
+    rows = script.read_set(SETS)
+    found = script.rates(rows, script.verdicts(rows, "roles"))
+    assert found["roles"] >= LEAST["roles"]
+    assert max(rate for kind, rate in found.items() if kind != "roles") <= 0.02
