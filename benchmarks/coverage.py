@@ -3,12 +3,13 @@
 A cell is a data set drawn again and again: so many buckets of 1 to 8 variants, each with its own chance of a right
 answer, theta ~ Beta(m, 1 - m), shared by the buckets of a cluster where there are clusters. All data sets of a cell are
 the buckets of one large table, so that the statistics are those of the package's own metrics, and the intervals and
-tests are the package's own functions. The log of all cells is results/coverage.jsonl.
+tests are the package's own functions. The log of all cells is results/coverage.jsonl.xz.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -25,7 +26,7 @@ from otherwords.registry import metrics
 from otherwords.significance.intervals import closed_form, difference_ends
 
 Array = np.ndarray[Any, Any]
-LOG = Path(__file__).parent / "results" / "coverage.jsonl"
+LOG = Path(__file__).parent / "results" / "coverage.jsonl.xz"
 METRICS = ("flip_rate", "accuracy_variants", "p_c", "p_c_distinct", "pa", "r_r")
 #: Mean chances of a right answer: flip rates of .25, .13, .05 and .005, accuracies of .05 to .995.
 MEANS = (0.5, 0.05, 0.85, 0.95, 0.995)
@@ -244,7 +245,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         fewer = sims if tiny else levels.SIMULATIONS
         tests = [row for rows in pool.map(partial(levels.measure, sims=fewer), levels.cells()[::step]) for row in rows]
     if not tiny:
-        LOG.write_text("".join(json.dumps(row) + "\n" for row in found + tests))
+        LOG.write_bytes(lzma.compress("".join(json.dumps(row) + "\n" for row in found + tests).encode()))
     return summary(found) + levels.summary(tests)
 
 
@@ -291,7 +292,7 @@ def page(log: Path = LOG) -> str:
     """The tables of docs/metrics.md, from the log: worst and best of all metrics and rates."""
     from . import levels
 
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in lzma.decompress(log.read_bytes()).splitlines()]
     lines = ["| problems | clusters | a share | a difference |", "|---|---|---|---|"]
     for size, kind in product(SIZES, CLUSTERS):
         cells = [_covered(rows, what, size, kind) for what in ("share", "difference")]

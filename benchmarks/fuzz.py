@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import atexit
 import functools
-import gzip
 import json
+import lzma
 import os
 import shutil
 import signal
@@ -34,7 +34,7 @@ TINY_CASES, TINY_PROCESSES = len(fuzzing.TEMPLATES), 1
 #: Seconds after which a command hangs.
 PATIENCE = 120
 ROOT = Path(__file__).parents[1]
-LOG = Path(__file__).parent / "results" / "fuzz.jsonl.gz"
+LOG = Path(__file__).parent / "results" / "fuzz.jsonl.xz"
 
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ def _as_process(arguments: list[str], temporary: Path) -> tuple[int, str, str]:
 
 def _write_log(results: list[dict[str, Any]]) -> None:
     lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in results)
-    LOG.write_bytes(gzip.compress(lines.encode("utf-8", "backslashreplace"), mtime=0))
+    LOG.write_bytes(lzma.compress(lines.encode("utf-8", "backslashreplace"), preset=9))
 
 
 def main() -> int:

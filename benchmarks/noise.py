@@ -4,12 +4,13 @@ A cell is a data set drawn again and again: so many buckets of 1 to 8 variants, 
 bucket, another wording changes the preferred one of two answers with a chance ~ Beta(rate, 1 - rate), and every answer
 is the other one with a chance B / 2, B ~ Beta(m, 1 - m), m such that two answers to the same text differ with the
 chance `noise` on average; both chances are shared by the buckets of a cluster. The statistics and intervals are the
-package's own functions. The log of all cells is results/noise.jsonl.
+package's own functions. The log of all cells is results/noise.jsonl.xz.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import math
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -26,7 +27,7 @@ from otherwords.significance.intervals import closed_form
 
 from .coverage import CLUSTERS, Array, answers_of, clusters, metric_named, portions
 
-LOG = Path(__file__).parent / "results" / "noise.jsonl"
+LOG = Path(__file__).parent / "results" / "noise.jsonl.xz"
 RATES = (0.0, 0.02, 0.1, 0.3)
 NOISES = (0.0, 0.05, 0.2)
 SIZES = (20, 50, 200)
@@ -146,7 +147,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(partial(measure, sims=sims), cells()[::-step][::-1]))
     if not tiny:
-        LOG.write_text("".join(json.dumps(row) + "\n" for row in found))
+        LOG.write_bytes(lzma.compress("".join(json.dumps(row) + "\n" for row in found).encode()))
     return summary(found)
 
 

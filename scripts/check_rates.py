@@ -2,13 +2,14 @@
 
 python scripts/check_rates.py SET.jsonl [SET.jsonl ...] [--with roles --with stack] [--missed]
 
-A line of SET has the fields id, type, original and variant. The types that begin with "good" are sound rewordings; of
-all others every variant says something else.
+A line of SET, which may be packed (.gz), has the fields id, type, original and variant. The types that begin with
+"good" are sound rewordings; of all others every variant says something else.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,8 @@ SCHEMA = dict.fromkeys(("id", "of", "premise", "hypothesis"), pl.String)
 
 def read_set(paths: Iterable[Path]) -> list[dict[str, str]]:
     """The lines of some sets; ids that several sets share do not matter."""
-    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
+    texts = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in paths)
+    return [json.loads(line) for text in texts for line in text.splitlines() if line]
 
 
 def verdicts(rows: Sequence[dict[str, str]], check: str) -> list[bool]:

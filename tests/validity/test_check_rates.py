@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("spacy")
 
 ROOT = Path(__file__).parents[2]
-SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl"))
+SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.gz"))
 #: At least so much is dropped of broken variants, at most so much of good ones, in each set.
 LEAST = {"negation": 0.85, "number": 0.85, "quantifier": 0.85, "entity": 0.85, "roles": 0.80}
 MOST = {"good-light": 0.12, "good-structure": 0.12}

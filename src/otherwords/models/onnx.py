@@ -11,8 +11,6 @@ from ..errors import BadInput
 from ..inference import onnx_files
 from ..inference.joining import JOIN_KEY
 from ..inference.limits import configured_positions, limit, refuse_sizes
-from ..inference.scheduling import Scheduler
-from ..inference.tokens import row_encoder
 from ..registry import models
 from .model import Model, label_names, probabilities, reply
 from .repeating import local_ways
@@ -41,19 +39,8 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
     labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
     room = configured_positions(config)
     length = limit(where, max_length, room)
-    tokenizer = onnx_files.read_tokenizer(file)
     graph = onnx_files.load_graph(file, threads)
-    output = _output(graph.session, labels, where)
-    scheduler = Scheduler(
-        encode=row_encoder(tokenizer, length, types=graph.types),
-        start=partial(graph.start, [output]),
-        wait=graph.wait,
-        budget=tokens,
-        exact=True,  # no padding, so that no answer depends on the lengths of other rows
-        in_flight=graph.in_flight,
-        is_full=onnx_files.is_full,
-    )
-
+    scheduler = graph.scheduler(_output(graph.session, labels, where), length, tokens)
     return Model(
         partial(reply, scheduler, labels, where, join=str(config.get(JOIN_KEY, ""))),
         labels,
