@@ -184,7 +184,7 @@ def test_every_plug_in_that_knows_only_english_says_so():
         *(("generators", name) for name in ("contractions", "masked-lm", "reworded", "structural")),
         *(("generators", name) for name in ("tautology", "wordnet")),
         ("generators", "wordnet-ie"),
-        *(("checks", name) for name in ("fluency", "label-safety", "roles", "stack")),
+        *(("checks", name) for name in ("equivalence", "fluency", "label-safety", "roles", "stack")),
         ("models", "nli-small"),
         ("masked_lms", "mlm-small"),
         ("metrics", "syntactic_distance"),
