@@ -128,7 +128,7 @@ def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
 
 
 def delete_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
-    """Leave out the "that" or "which" of a relative clause whose subject is a pronoun.
+    """Leave out the "that" or "which" of a relative clause that has a subject of its own.
 
     >>> from .parsing import parser
     >>> text = "The book that he bought is red."
@@ -161,7 +161,7 @@ def _is_no_clause(tree: ParseTree, verb: int) -> bool:
 
 
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
-    """Relative clauses with a personal pronoun as their subject, right after their noun; each with its first node."""
+    """Relative clauses with a subject of their own, right after their noun; each with its first node."""
     for verb, node in enumerate([] if is_spoken(tree) else tree.nodes):
         subjects = tree.children(verb, "nsubj", "nsubjpass")
         if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:

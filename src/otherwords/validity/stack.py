@@ -191,7 +191,7 @@ def _why(found: Evidence) -> str:
 
 
 def _probabilities(answer: Cached, judge: EntailmentJudge) -> tuple[float, float]:
-    """Those of entailment and of its opposite, which is the last label; a bare answer counts as nearly certain."""
+    """Those of entailment and of contradiction, or of no entailment; a bare answer counts as nearly certain."""
     labels, yes = judge.model.task.labels, entailment_of(judge.model.task)
     no = next((at for at, label in enumerate(labels) if label == "contradiction"), None)
     p = answer.p or [0.98 if at == answer.pred else 0.02 / (len(labels) - 1) for at in range(len(labels))]

@@ -72,7 +72,7 @@ def fingerprint() -> str:
 
 
 def _percent(rate: KindRate) -> str:
-    """A share in words: "98 %", of 59 variants or fewer "few".
+    """A share in words; "few" where too few variants were read to call the kind sound or unsound.
 
     >>> _percent(KindRate("voice", "news", 97, 100)), _percent(KindRate("voice", "news", 9, 9))
     ('97 %', 'few')
