@@ -5,6 +5,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from ..errors import BadInput
 from ..storage.files import digest
 
 #: What texts are like, with the data set that was read for it.
@@ -54,6 +55,13 @@ def sound_kinds(domain: str, found: tuple[KindRate, ...] | None = None) -> list[
         if rate.is_good is not None and domain in ("", rate.domain):
             verdicts.setdefault(rate.kind, set()).add(rate.is_good)
     return [kind for kind, good in verdicts.items() if good == {True}]
+
+
+def refuse_other_domain(domain: str, where: str) -> None:
+    """Raise an error if there is no such domain; none at all is allowed."""
+    if domain not in ("", *DOMAINS):
+        fix = f"use {', '.join(DOMAINS)}, or leave it out"
+        raise BadInput(f"unknown domain {domain!r}", where=where, field="domain", fix=fix)
 
 
 def summary() -> str:
