@@ -22,12 +22,12 @@ from .clauses import (
 )
 from .parsing import ParseTree
 from .phrases import BE_FORMS, PLACE_AND_TIME, is_several
+from .relative import RELATIVE
 from .rewriting import Rewriting, rewrite_span
 
 #: Clothes, which do not sit or stand themselves.
 _WORN = {"hat", "shirt", "dress", "coat", "jacket", "suit", "uniform", "costume", "jeans", "cap", "skirt",
          "vest", "sweater", "outfit", "helmet"}  # fmt: skip
-_RELATIVE = {"who", "that", "which"}
 #: Verbs whose object and participle are two things: "kept a man waiting".
 _SMALL_CLAUSES = {"keep", "leave", "get", "have", "set", "send", "catch", "find", "imagine", "want", "need",
                   "like", "hate", "love", "mind", "stop", "remember", "start", "hear", "feel"}  # fmt: skip
@@ -86,7 +86,7 @@ def to_reduced_relative(tree: ParseTree) -> Iterator[Rewriting]:
         pronoun, noun = tree.subtree(verb)[0], node.head
         left = [one for one in tree.children(verb) if one < verb]
         words = [tree[one].text.lower() for one in range(pronoun, verb + 1)]
-        if left != list(range(pronoun, verb)) or words[0] not in _RELATIVE or _described(tree, noun, pronoun) is None:
+        if left != list(range(pronoun, verb)) or words[0] not in RELATIVE or _described(tree, noun, pronoun) is None:
             continue
         if participle := _participle(tree, noun, verb, words[1:]):
             yield rewrite_span(tree, "full to reduced relative", pronoun, verb, participle)
