@@ -150,7 +150,7 @@ def test_fluency_chooses_among_drafts():
     assert "fluency" not in bound.signature.partition("#")[0]
 
 
-@pytest.mark.parametrize("options", ["n=0", "changes=-1", "kinds=passive", "domain=poems"])
+@pytest.mark.parametrize("options", ["n=0", "changes=-1", "kinds=passive", "kinds=renaming", "domain=poems"])
 def test_bad_options(options):
     with refuses(BadInput, where="reworded.v1", field=options.partition("=")[0]):
         vary([problem("A car is here.")], f"reworded({options})")

@@ -20,7 +20,7 @@ for _one, _other in (pair.split("/") for pair in _PAIRS.split()):
     _OPPOSITES.setdefault(_other, []).append(_one)
 _DEGREES = {"more": "less", "less": "more"}
 _BE = frozenset(BE_FORMS.values())
-#: Verb tags with the tense for a form of "be".
+#: Forms of "be" with their tenses.
 _TENSES = {"is": "present", "are": "present", "was": "past", "were": "past"}
 #: Said of people only, and of things only.
 _OF_PEOPLE, _OF_THINGS = {"taller", "younger"}, {"longer", "newer"}

@@ -34,7 +34,7 @@ _WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "
 def insert_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
     """Put "that" before a clause that follows its verb at once.
 
-    `loose` leaves out what only a text of somebody else needs, to see whether `delete_that` can be reversed.
+    `loose` drops the guards, to see whether `delete_that` can be reversed.
 
     >>> from .parsing import parser
     >>> text = "He said he was ill."
@@ -81,8 +81,8 @@ def _complements(tree: ParseTree) -> Iterator[tuple[int, int]]:
         if node.dep != "ccomp" or node.head >= verb or not tree.contiguous(verb):
             continue
         start, above = tree.subtree(verb)[0], node.head
-        told = tree.children(above, "dobj", "dative")
-        near = start == above + 1 or (len(told) == 1 and told[0] == above + 1 == start - 1)
+        hearers = tree.children(above, "dobj", "dative")  # "told her"
+        near = start == above + 1 or (len(hearers) == 1 and hearers[0] == above + 1 == start - 1)
         active = not tree.children(above, "auxpass", "nsubjpass")  # not "it is thought that"
         joined = any(tree.children(one, "nsubj", "nsubjpass") for one in tree.children(verb, "conj"))
         if near and active and not joined and _is_finite(tree, verb) and _begins_with_subject(tree, verb, start):

@@ -20,9 +20,6 @@ _ORDINAL_UNITS = """
     zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
     fifteenth sixteenth seventeenth eighteenth nineteenth
 """.split()  # noqa: SIM905
-_SCALES = {"hundred", "thousand", "million", "billion", "trillion", "dozen"}
-#: Numbers up to this are written in words, larger ones only if they are round.
-_SMALL = 100
 _MONTHS = """
     january february march april may june july august september october november december jan feb mar apr jun jul aug
     sep sept oct nov dec

@@ -55,15 +55,15 @@ def directions_turned(
 
     A converse verb turns them round, and must: "she sold it to him" is "he bought it", not "she bought it from him".
     """
-    ours, theirs = (list(_pairs(*both)) for both in ((old, names), (new, other_names)))
-    straight, before = ({one.ends for one in some} for some in (theirs, ours))
-    for one in ours:
-        for other in theirs:
+    before, after = (list(_pairs(*both)) for both in ((old, names), (new, other_names)))
+    ends_before, ends_after = ({one.ends for one in some} for some in (before, after))
+    for one in before:
+        for other in after:
             if one.predicate == other.predicate and one.turned == other.turned:
                 continue
             if one[:2] == other[:2] and is_converse(one.predicate, other.predicate):
                 yield one, other
-            turned = one.ends == other.ends[::-1] and one.ends not in straight and other.ends not in before
+            turned = one.ends == other.ends[::-1] and one.ends not in ends_after and other.ends not in ends_before
             if turned and not same_both_ways(one.predicate, other.predicate):
                 yield one, other
 

@@ -22,12 +22,12 @@ from .clauses import (
 )
 from .parsing import ParseTree
 from .phrases import BE_FORMS, PLACE_AND_TIME, is_several
+from .relative import RELATIVE
 from .rewriting import Rewriting, rewrite_span
 
 #: Clothes, which do not sit or stand themselves.
 _WORN = {"hat", "shirt", "dress", "coat", "jacket", "suit", "uniform", "costume", "jeans", "cap", "skirt",
          "vest", "sweater", "outfit", "helmet"}  # fmt: skip
-_RELATIVE = {"who", "that", "which"}
 #: Verbs whose object and participle are two things: "kept a man waiting".
 _SMALL_CLAUSES = {"keep", "leave", "get", "have", "set", "send", "catch", "find", "imagine", "want", "need",
                   "like", "hate", "love", "mind", "stop", "remember", "start", "hear", "feel"}  # fmt: skip
@@ -86,7 +86,7 @@ def to_reduced_relative(tree: ParseTree) -> Iterator[Rewriting]:
         pronoun, noun = tree.subtree(verb)[0], node.head
         left = [one for one in tree.children(verb) if one < verb]
         words = [tree[one].text.lower() for one in range(pronoun, verb + 1)]
-        if left != list(range(pronoun, verb)) or words[0] not in _RELATIVE or _described(tree, noun, pronoun) is None:
+        if left != list(range(pronoun, verb)) or words[0] not in RELATIVE or _described(tree, noun, pronoun) is None:
             continue
         if participle := _participle(tree, noun, verb, words[1:]):
             yield rewrite_span(tree, "full to reduced relative", pronoun, verb, participle)
@@ -128,7 +128,7 @@ def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
 
 
 def delete_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
-    """Leave out the "that" or "which" of a relative clause whose subject is a pronoun.
+    """Leave out the "that" or "which" of a relative clause that has a subject of its own.
 
     >>> from .parsing import parser
     >>> text = "The book that he bought is red."
@@ -161,7 +161,7 @@ def _is_no_clause(tree: ParseTree, verb: int) -> bool:
 
 
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
-    """Relative clauses with a personal pronoun as their subject, right after their noun; each with its first node."""
+    """Relative clauses with a subject of their own, right after their noun; each with its first node."""
     for verb, node in enumerate([] if is_spoken(tree) else tree.nodes):
         subjects = tree.children(verb, "nsubj", "nsubjpass")
         if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:

@@ -8,7 +8,8 @@ from .parsing import ParseTree
 from .phrases import BE_FORMS, is_human, is_plain, is_plural, is_several, rank
 from .rewriting import Rewriting, begins_sentence, lower_first_word, rewrite_span
 
-_PRONOUNS = {"that", "who", "which"}
+#: Pronouns of relative clauses that this room rewrites.
+RELATIVE = {"that", "who", "which"}
 _SHADES = {"dark", "bright", "deep", "pale", "light"}
 #: What may come before an adjective that becomes a clause.
 _DETERMINERS = {"a", "an", "the", "some", "several", "many", "these", "those", "two", "three", "four", "five", "six",
@@ -83,7 +84,7 @@ def _clauses(tree: ParseTree) -> Iterator[tuple[int, int]]:
         if node.dep != "relcl" or node.text not in BE_FORMS.values() or verb != node.head + 2:
             continue
         match tree.constituents(verb):
-            case [pronoun, _, adjective] if tree[pronoun].text in _PRONOUNS and tree[adjective].dep == "acomp":
+            case [pronoun, _, adjective] if tree[pronoun].text in RELATIVE and tree[adjective].dep == "acomp":
                 last = tree.subtree(node.head)[-1]
                 if last == adjective and _can_end(tree, last) and is_plain(tree, adjective, node.head):
                     yield node.head, adjective

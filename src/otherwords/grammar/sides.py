@@ -14,8 +14,6 @@ from .parsing import ParseTree
 from .verb_relations import are_synonyms, same_both_ways
 
 _NOUNS = {"NOUN", "PROPN", "PRON"}
-#: Between a subject and its verb.
-_BEFORE_VERB = {"ADV", "AUX", "PART"}
 #: Where a clause begins.
 _BORDERS = {"PUNCT", "CCONJ", "SCONJ"}
 _RELATIVE = {"who", "whom", "which", "that", "whose"}
@@ -40,13 +38,13 @@ def sides_exchanged(old: ParseTree, new: ParseTree) -> Iterator[tuple[str, str]]
     [('"kitten" licks "puppy"', '"puppy" licks "kitten"')]
     """
     nouns = {tree[at].lemma.lower() for tree in (old, new) for at in _nouns(tree)}
-    ours, theirs = (list(_read(tree, nouns)) for tree in (old, new))
-    for one in ours:
+    before, after = (list(_read(tree, nouns)) for tree in (old, new))
+    for one in before:
         pair = _pair(old, one)
-        for other in theirs:
+        for other in after:
             if one.preposition != other.preposition or not _may_correspond(one.verb, other.verb):
                 continue
-            if _pair(new, other) == pair[::-1] and not any(_pair(new, some) == pair for some in theirs):
+            if _pair(new, other) == pair[::-1] and not any(_pair(new, some) == pair for some in after):
                 yield _shown(old, one), _shown(new, other)
 
 

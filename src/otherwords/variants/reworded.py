@@ -4,7 +4,6 @@ What `structural.v2` and `wordnet.v2` do one at a time is put together, two or t
 the result exchanges roles, or has another negation, quantifier or number than the original.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as with_values
@@ -22,19 +21,19 @@ from ..grammar.roles import roles
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..words.alignment import content, opposites
-from ..words.cues import cues
+from ..words.cues import cue_counts
 from ..words.inflection import versions
 from ..words.language import warn_of_other_language
 from ..words.tagging import Token
 from .composing import SYNONYM, Edit, combine, texts_after
 from .generating import Change, Generator, chosen_fields, with_changes
-from .soundness import DOMAINS, fingerprint, sound_kinds
-from .structural import KINDS_V2, find_candidates, in_turn, why_unsound
+from .soundness import fingerprint, refuse_other_domain, sound_kinds
+from .structural import PARAPHRASES, choose_kinds, find_candidates, in_turn, why_unsound
 from .wordnet import FromPairs, Replacer
 
 _WHERE = "reworded.v1"
-#: What is always used: it was read for `contractions` and `wordnet.v2`.
-_ALWAYS = ("contraction",)
+#: What changes least is tried last.
+_LAST = "contraction"
 #: All parts of speech, by WordNet's letters.
 _PARTS = "nvar"
 #: With a masked-LM, the best of this many drafts is taken for each variant.
@@ -93,15 +92,10 @@ def reworded(
 
 def _chosen(kinds: str, domain: str) -> tuple[str, ...]:
     """The kinds of structure that are used."""
-    if domain not in ("", *DOMAINS):
-        fix = f"use {', '.join(DOMAINS)}, or leave it out"
-        raise BadInput(f"unknown domain {domain!r}", where=_WHERE, field="domain", fix=fix)
-    named = {"measured": (*sound_kinds(domain), *_ALWAYS), "all": KINDS_V2, "none": ()}
-    wanted = named.get(kinds, tuple(kinds.split("+")))
-    if strangers := [name for name in wanted if name not in KINDS_V2]:
-        fix = f"use {', '.join(KINDS_V2)}, several as in voice+dative, all, measured or none"
-        raise BadInput(f"unknown kind {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
-    return tuple(kind for kind in KINDS_V2 if kind in wanted and (kind in EQUIVALENCES_V2 or kind in _ALWAYS))
+    refuse_other_domain(domain, _WHERE)
+    named = {"all": PARAPHRASES, "measured": sound_kinds(domain), "none": ()}
+    wanted = choose_kinds(kinds, PARAPHRASES, named, _WHERE)
+    return tuple(kind for kind in PARAPHRASES if kind in wanted)
 
 
 def _refuse_wrong(n: int, changes: int) -> None:
@@ -141,7 +135,7 @@ def _edits(
         synonyms = [Edit(SYNONYM, None, random.choice(options)) for options in replacer(problem, words)]
         random.shuffle(synonyms)
         found = [one for one in chain.from_iterable(zip_longest(structure, synonyms)) if one]
-        yield sorted(found, key=lambda edit: edit.kind in _ALWAYS)  # a contraction changes least
+        yield sorted(found, key=lambda edit: edit.kind == _LAST)
 
 
 def _tokens(nodes: Sequence[Node]) -> list[Token]:
@@ -263,9 +257,8 @@ def _sides(work: _Work, plan: Sequence[Edit]) -> list[tuple[str, str]]:
 
 def _change_label(before: str, after: str) -> bool:
     """Whether a negation, a quantifier or a number is lost or new, or a word became its opposite."""
-    old, new = (Counter((cue.kind, cue.meaning) for cue in cues(text)) for text in (before, after))
     words, others = content(before), content(after)
-    return old != new or any(opposites(before, after, words - others, others - words))
+    return cue_counts(before) != cue_counts(after) or any(opposites(before, after, words - others, others - words))
 
 
 def _exchange(before: str, after: str, known: Mapping[str, list[Node]]) -> bool:

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from ..errors import BadInput
 from ..storage.files import digest
 
 #: What texts are like, with the data set that was read for it.
@@ -56,6 +57,13 @@ def sound_kinds(domain: str, found: tuple[KindRate, ...] | None = None) -> list[
     return [kind for kind, good in verdicts.items() if good == {True}]
 
 
+def refuse_other_domain(domain: str, where: str) -> None:
+    """Raise an error if there is no such domain; none at all is allowed."""
+    if domain not in ("", *DOMAINS):
+        fix = f"use {', '.join(DOMAINS)}, or leave it out"
+        raise BadInput(f"unknown domain {domain!r}", where=where, field="domain", fix=fix)
+
+
 def summary() -> str:
     """The share of sound variants by domain and kind, as `otherwords list` shows it; "few" where too few were read."""
     shown = {
@@ -72,7 +80,7 @@ def fingerprint() -> str:
 
 
 def _percent(rate: KindRate) -> str:
-    """A share in words: "98 %", of 59 variants or fewer "few".
+    """A share in words; "few" where too few variants were read to call the kind sound or unsound.
 
     >>> _percent(KindRate("voice", "news", 97, 100)), _percent(KindRate("voice", "news", 9, 9))
     ('97 %', 'few')

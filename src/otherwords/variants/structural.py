@@ -7,7 +7,7 @@ rules, applied to the parse of the new text, give the old text back. `structural
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
@@ -19,12 +19,12 @@ from ..grammar.renaming import renamings
 from ..grammar.rewriting import Rewriting
 from ..problem import Note, Problem, Variant
 from ..registry import generators
-from ..words.cues import cues
+from ..words.cues import cue_counts
 from ..words.inflection import versions
 from ..words.language import warn_of_other_language
 from .contractions import closed, opened
 from .generating import Generator, chosen_fields, with_changes
-from .soundness import DOMAINS, fingerprint, sound_kinds, summary
+from .soundness import fingerprint, refuse_other_domain, sound_kinds, summary
 
 #: What `kinds` may name in `structural.v1`.
 KINDS = (*EQUIVALENCES, "contraction")
@@ -61,7 +61,7 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
     `field`: one field instead of all targets. `pipeline` names a spaCy pipeline for English with a parser. The column
     `rewriting` says which it was, `changes` where.
     """
-    chosen = _kinds(kinds, KINDS, KINDS, _WHERE)
+    chosen = choose_kinds(kinds, KINDS, {"all": KINDS}, _WHERE)
     _refuse_negative(n, _WHERE)
     parse = parser(pipeline)
 
@@ -181,10 +181,11 @@ def _variant(problem: Problem, group: Sequence[Rewritten]) -> Variant:
     return replace(variant, extra={**variant.extra, "rewriting": group[0].rewriting.how})
 
 
-def _kinds(kinds: str, known: Sequence[str], everything: Sequence[str], where: str) -> tuple[str, ...]:
-    names = tuple(everything) if kinds == "all" else tuple(dict.fromkeys(kinds.split("+")))
+def choose_kinds(kinds: str, known: Sequence[str], named: Mapping[str, Sequence[str]], where: str) -> tuple[str, ...]:
+    """The kinds that the option `kinds` stands for: those that a word of `named` has, or those joined by "+"."""
+    names = tuple(named.get(kinds, dict.fromkeys(kinds.split("+"))))
     if strangers := [name for name in names if name not in known]:
-        fix = f"use {', '.join(known)}, several as in voice+dative, or all"
+        fix = f"use {', '.join(known)}, several as in voice+dative, or {', or '.join(named)}"
         raise BadInput(f"unknown kind {strangers[0]!r}", where=where, field="kinds", fix=fix)
     return names
 
@@ -251,10 +252,9 @@ def structural_v2(
     one field alone. `field`: one field instead of all targets. `pipeline` names a spaCy pipeline for English with a
     parser. The column `rewriting` says which it was, `changes` where.
     """
-    if domain not in ("", *DOMAINS):
-        fix = f"use {', '.join(DOMAINS)}, or leave it out"
-        raise BadInput(f"unknown domain {domain!r}", where=_WHERE_V2, field="domain", fix=fix)
-    chosen = _measured(domain) if kinds == "measured" else _kinds(kinds, KINDS_V2, PARAPHRASES, _WHERE_V2)
+    refuse_other_domain(domain, _WHERE_V2)
+    named = {"all": PARAPHRASES, "measured": _measured(domain) if kinds == "measured" else ()}
+    chosen = choose_kinds(kinds, KINDS_V2, named, _WHERE_V2)
     _refuse_negative(n, _WHERE_V2)
     parse = parser(pipeline)
     rates = [fingerprint()] if kinds == "measured" else []
@@ -367,8 +367,8 @@ def _has_same_cues(one: Candidate) -> bool:
     if one.kind in EQUIVALENCES_V2 and EQUIVALENCES_V2[one.kind].exempt:
         return True
     pairs = [(one.draft.sentence.text, one.draft.text)] if one.draft else [_sides(two) for two in one.group]
-    before, after = (Counter((cue.kind, cue.meaning) for pair in pairs for cue in cues(pair[side])) for side in (0, 1))
-    return before == after
+    before, after = ([pair[side] for pair in pairs] for side in (0, 1))
+    return cue_counts(*before) == cue_counts(*after)
 
 
 def _sides(rewritten: Rewritten) -> tuple[str, str]:

@@ -5,6 +5,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -125,6 +126,15 @@ def cues(text: str) -> list[Cue]:
     text = " ".join(normalized_words(text)) + " "
     matches, rest = _scan(text)
     return [*_resolve_any(matches, text), *(_number(one, rest) for one in numerals(rest))]
+
+
+def cue_counts(*texts: str) -> Counter[tuple[str, str]]:
+    """How often texts have each kind and meaning of cue together; the words and their places do not matter.
+
+    >>> cue_counts("He isn't there.") == cue_counts("He is not there."), cue_counts("Two dogs") == cue_counts("3 dogs")
+    (True, False)
+    """
+    return Counter((cue.kind, cue.meaning) for text in texts for cue in cues(text))
 
 
 def normalized_words(text: str) -> list[str]:
