@@ -150,6 +150,7 @@ LEFT_ALONE = {
         "There is a box containing books.": "a box is not containing",
     },
     "caption": {
+        "People sitting and a dog running.": "two do something",
         "A cold day in the city.": "no thing",
         "A picture of a man.": "neither participle nor place",
         "A woman in blue walks past a mural.": "a sentence",

@@ -89,6 +89,7 @@ FUNCTION_WORD = {
     "She came too.": "She came as well.",
 }
 NO_FUNCTION_WORD = {
+    "It is a film about 12 angry men.": "a topic",
     "He was beside himself.": "an idiom",
     "It was late, though.": "an adverb",
     "He is a nobody.": "a noun",
@@ -140,6 +141,8 @@ ABBREVIATION = {
     "They saw an airplane.": "They saw a plane.",
 }
 NO_ABBREVIATION = {
+    "He won the U.S. Open.": "a longer name",
+    "The TV Guide staff left.": "a longer name",
     "The Romans came around AD 50.": "an era",
     "He told us about it.": "a pronoun",
     "He lives in the U.S.": "the Postal Service, perhaps",
@@ -158,6 +161,8 @@ GENITIVE = {
     "The country's economy grew.": "The economy of the country grew.",
 }
 NO_GENITIVE = {
+    "The king of Spain's daughter met him.": "whose daughter",
+    "<b>The company's director left.</b>": "markup",
     "He holds the position of Foreign Secretary.": "a title",
     "He read last week's results.": "a time",
     "He met his director.": "a pronoun",

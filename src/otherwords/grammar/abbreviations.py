@@ -155,15 +155,24 @@ def exchange_units(tree: ParseTree) -> Iterator[Rewriting]:
 def _is_name(tree: ParseTree, first: int, last: int) -> bool:
     """Whether an abbreviation names a country or institution by itself, not inside a longer name or a list."""
     inside = word_at(tree, first - 1) in {"/", "-", "("} or word_at(tree, last + 1) in {"/", "-", ")", "$", "$$"}
-    if inside or tree[last].tag == "PRP":
+    if inside or tree[last].tag == "PRP" or _is_capital(tree, last + 1):
         return False
     states = tree[last].text in _STATES_SHORT and tag_at(tree, last + 1) in {"NN", "NNS", "NNP"}
     return word_at(tree, first - 1) == "the" or states or tree[last].text in _NO_ARTICLE
 
 
+def _is_capital(tree: ParseTree, at: int) -> bool:
+    """Whether the word at a place has a capital, as in a longer name: "the U.S. Open"."""
+    return at < len(tree.nodes) and tree[at].text[:1].isupper()
+
+
 def _may_be_short(tree: ParseTree, first: int, last: int, long: str) -> bool:
     """Whether nothing around makes the long name part of another: "United States of America"."""
-    named = tag_at(tree, first - 1) == "NNP" or word_at(tree, last + 1) in _LONGER | {"(", "'"}
+    named = (
+        tag_at(tree, first - 1) == "NNP"
+        or _is_capital(tree, last + 1)
+        or word_at(tree, last + 1) in _LONGER | {"(", "'"}
+    )
     return not named and not begins_sentence(tree, first) and word_at(tree, first - 1) not in {"(", "a", "an"}
 
 
@@ -172,6 +181,8 @@ def _is_noun(tree: ParseTree, first: int, last: int) -> bool:
     node = tree[first]
     if node.text[:1].isupper() and not begins_sentence(tree, first) and not node.text.isupper():
         return False
+    if _is_capital(tree, last + 1):
+        return False  # "TV Guide"
     if node.text.isupper() and node.text.lower() in _form_phrases(False) and node.text not in _forms():
         return False  # "AD 50"
     compound = tag_at(tree, first - 1) in {"NN", "NNP", "HYPH"} or tag_at(tree, last + 1) in {"HYPH"}

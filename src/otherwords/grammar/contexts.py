@@ -172,11 +172,16 @@ def nearly(tree: ParseTree, first: int, last: int) -> bool:
     )
 
 
+#: After these, "about" opens a topic.
+_OF_A_TOPIC = {"just", "for", "not", "talk", "talking", "talked", "talks", "know", "knows", "write", "wrote", "read"}
+
+
 def before_amount(tree: ParseTree, first: int, last: int) -> bool:
-    """Whether "about" and its like make a number vague; "talk about two men" is no such case."""
+    """Whether "about" and its like make a number vague; "a film about two men" is no such case."""
     number = tag_at(tree, last + 1) == "CD" and not _is_year(word_at(tree, last + 1))
     vague = tree[last].dep in {"advmod", "quantmod"}
-    return number and vague and word_at(tree, first - 1) not in {"just", "talk", "talking", "talked", "for", "not"}
+    topic = tag_at(tree, first - 1) in {"NN", "NNS", "NNP", "NNPS", "RB"} or word_at(tree, first - 1) in _OF_A_TOPIC
+    return number and vague and not topic
 
 
 def _is_year(word: str) -> bool:

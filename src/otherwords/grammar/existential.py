@@ -223,6 +223,9 @@ def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
     noun, verb = (subjects[0], root) if subjects and _is_participle(tree, root) else (root, _participle(tree, root))
     start = None if verb is None else _start(tree, verb)
     joined = [one for one in tree.children(noun, "conj") if start is not None and one > start]
+    joined += [
+        one for one in range(start or 0) if tree[one].tag == "VBG" and tree[one].dep == "acl"
+    ]  # two do something
     somewhere = any(tree[one].text in PLACE_AND_TIME | {"with"} for one in tree.children(noun, "prep"))
     be = None if joined or not _is_thing(tree, noun) else _be_for(tree, noun)
     if be and (start is not None or somewhere):

@@ -87,6 +87,8 @@ def to_of(tree: ParseTree) -> Iterator[Rewriting]:
         first, mark = tree.subtree(owner)[0], tree.subtree(owner)[-1]
         if not _may_own(tree, owner, mark - 1) or not _is_whole(tree, noun, mark):
             continue
+        if tree[first].text in {"The", "This", "That"} and not begins_sentence(tree, first):  # after markup, in a title
+            continue
         own = tree.stretch(first, mark - 1)
         lowered = lower_first_word(own, tree[first]) if begins_sentence(tree, first) else own
         article = "The" if begins_sentence(tree, first) else "the"
@@ -156,7 +158,12 @@ def _is_whole(tree: ParseTree, noun: int, mark: int) -> bool:
     before = word_at(tree, tree.subtree(noun)[0] - 1)
     compound = tag_at(tree, noun + 1) in {"NN", "NNS", "NNP", "CD", "POS", "HYPH"}
     return (
-        plain and len(inside) <= 2 and not right and not joined and not compound and before not in {"and", "or", "'s"}
+        plain
+        and len(inside) <= 2
+        and not right
+        and not joined
+        and not compound
+        and before not in {"and", "or", "'s", "of"}
     )
 
 
