@@ -69,12 +69,12 @@ def measure_mnli(data: str, veto: str, only: list[str]) -> None:
     for name in ON_MNLI:
         if not only or name in only:
             vary = [GENERATORS[name].format(veto=veto, domain="genres")]
-            done = study(f"mnli-{name}", [data], vary, METRICS, cache=RUNS / "mnli.db")
+            done = study(f"mnli-{name}", [data], vary, METRICS, cache=str(RUNS / "mnli.db"))
             kept.setdefault("mnli", {})[name] = done
             _save(kept)
 
 
-def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...], cache: Path | None = None) -> Shown:
+def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...], cache: str | None = None) -> Shown:
     """One run from nothing: its scores, counts and seconds by stage."""
     shutil.rmtree(RUNS / name, ignore_errors=True)
     done = ow.run(
