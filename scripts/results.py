@@ -158,6 +158,8 @@ def _time(kept: Shown) -> str:
     stages = ("variants", "answers", "scores")
     lines = _head("seconds", [*stages, "in all"])
     for name, one in kept["generators"].items():
+        if not one["seconds"]:  # measured on a busy machine
+            continue
         seconds = [f"{one['seconds'][stage]:.0f}" for stage in stages]
         lines.append(_line(name, [*seconds, f"{sum(one['seconds'].values()):.0f}"]))
     return "\n".join(lines)
