@@ -10,9 +10,14 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
+from otherwords.grammar.parsing import parser
+from otherwords.grammar.rewriting import Rewriting
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
 from otherwords.variants import reworded as module
+from otherwords.variants.composing import Edit
+from otherwords.variants.structural import Candidate, Rewritten
+from otherwords.variants.wordnet import SynonymChanges
 
 pytest.importorskip("spacy")
 SOME = "voice+coordination+contraction"
@@ -160,3 +165,16 @@ def test_no_variant_is_made_twice():
     """An abbreviation and a synonym may lead to the same text."""
     made = vary([problem("He watches TV.")], "reworded(n=5, kinds=all, changes=1)")
     assert [one.text["premise"] for one in made].count("He watches television.") == 1
+
+
+def test_a_text_that_another_problem_is_parsed_for_changes_nothing():
+    """The synonym of one problem makes the text of another, whose new structure is parsed."""
+    passive = Rewriting("passive", 0, "A dog chases a cat", "A cat is chased by a dog")
+    rebuilt = Edit("voice", Candidate("voice", [Rewritten("premise", passive, "A cat is chased by a dog.")]))
+    change = {"field": "premise", "at": 2, "from": "hound", "to": "dog", "pos": "noun", "synset": "dog.n.01"}
+    synonym = Edit("synonym", None, SynonymChanges("dog", [change]))
+    works = [
+        (module._Work({"premise": text}, [edit], 1, 1), [edit])
+        for text, edit in (("A dog chases a cat.", rebuilt), ("A hound chases a cat.", synonym))
+    ]
+    assert module._vetoes(works, parser("")) == ["", ""]

@@ -240,12 +240,12 @@ def _vetoes(ready: Sequence[tuple[_Work, list[Edit]]], parse: Parser) -> list[st
     texts = [text for pairs, some in zip(sides, rebuilt, strict=True) if some for pair in pairs for text in pair]
     known = dict(zip(texts, parse(texts), strict=True))
     reasons = []
-    for (_, plan), pairs in zip(ready, sides, strict=True):
+    for (_, plan), pairs, parsed in zip(ready, sides, rebuilt, strict=True):
         exempt = any(edit.kind in EQUIVALENCES_V2 and EQUIVALENCES_V2[edit.kind].exempt for edit in plan)
         if not exempt and any(_change_label(*pair) for pair in pairs):
             reasons.append(_CUES)
         else:
-            reasons.append(_ROLES if any(_exchange(*pair, known) for pair in pairs if pair[1] in known) else "")
+            reasons.append(_ROLES if parsed and any(_exchange(*pair, known) for pair in pairs) else "")
     return reasons
 
 
