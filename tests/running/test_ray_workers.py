@@ -286,7 +286,7 @@ def test_a_node_with_another_version_or_without_the_package_is_refused(tmp_path)
             path = os.pathsep.join([str(tmp_path / name), *sys.path])
             add(made, env_vars={"PYTHONPATH": path})
         with connected(made.address) as cluster:
-            found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster, str(tmp_path)))
+            found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster, str(tmp_path), ""))
             assert found == ["no otherwords (ImportError: no)", f"otherwords 0.0.7, the driver {__version__}"]
             with pytest.raises(BadInput, match="1 more"):
                 refuse_unfit(cluster, str(tmp_path))
@@ -320,7 +320,7 @@ def test_a_client_from_outside_gets_the_same(own, tmp_path):
                 assert isinstance(news.get(timeout=60)[1], Hello)
                 worker.give(jobs.double, 21)
                 assert outcome(news)[1:] == (Outcome(42), [21])
-                assert check_nodes(cluster, str(tmp_path)) == []
+                assert check_nodes(cluster, str(tmp_path), "") == []
                 worker.give(jobs.die, 2)
                 assert outcome(news)[1] is None
                 assert worker.describe_end().startswith("was killed or crashed on node ")
