@@ -289,7 +289,7 @@ def test_a_node_with_another_version_or_without_the_package_is_refused(tmp_path)
             found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster, str(tmp_path), ""))
             assert found == ["no otherwords (ImportError: no)", f"otherwords 0.0.7, the driver {__version__}"]
             with pytest.raises(BadInput, match="1 more"):
-                refuse_unfit(cluster, str(tmp_path))
+                refuse_unfit(cluster, str(tmp_path), "")
 
 
 @pytest.mark.slow
