@@ -490,10 +490,10 @@ def _moved(tree: ParseTree, corpus: Corpus, rng: random.Random) -> Iterator[Chan
         if not others:
             continue
         noun = rng.choice(others)
-        theirs = [one for one in tree.children(noun, "amod") if one in adjectives]
-        if theirs:
-            if tree[theirs[0]].text.lower() != adjective.text.lower():
-                swap = tree[theirs[0]]
+        others = [one for one in tree.children(noun, "amod") if one in adjectives]
+        if others:
+            if tree[others[0]].text.lower() != adjective.text.lower():
+                swap = tree[others[0]]
                 yield Change(
                     "modifier moved",
                     (

@@ -436,8 +436,8 @@ def train(model, groups, sets, targets, device, budget, epochs, batch, log, name
                         turns = iter(teach[0].batches(batch, rng))
                         some = next(turns)
                     logits, _ = model(*teach[0].batch(some, device))
-                    said = torch.from_numpy(teach[1][some]).to(device)
-                    loss = loss + functional.kl_div(logits.float().log_softmax(1), said, reduction="batchmean")
+                    targets = torch.from_numpy(teach[1][some]).to(device)
+                    loss = loss + functional.kl_div(logits.float().log_softmax(1), targets, reduction="batchmean")
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -580,7 +580,7 @@ def main() -> None:
     shuffled = [(rng.choice(firsts), rng.choice(seconds)) for _ in range(len(rows))]
     taught = [*[(a, b) for a, b, *_ in rows], *shuffled, *[(a, b) for a, b, *_ in natural]]
     taught_pairs = Pairs(tokenizer, taught)
-    said = predict(start, taught_pairs, device, False)[0][:, 0]
+    teacher = predict(start, taught_pairs, device, False)[0][:, 0]
     held_rows = [one for one in data["rows"] if one[3]]
     held_row_pairs = Pairs(tokenizer, held_rows)
     before = predict(start, held_row_pairs, device, False)[0][:, 0].argmax(1)
@@ -592,7 +592,7 @@ def main() -> None:
         name, seconds_given = part.split(":")
         model, groups = variant(name, start, device)
         epochs = 1 if given.tiny else {"frozen": 3, "lora": 6, "joint": 6, "full": 6, "last": 4}[name]
-        teach = (taught_pairs, said) if name == "joint" else None
+        teach = (taught_pairs, teacher) if name == "joint" else None
         train(
             model,
             groups,

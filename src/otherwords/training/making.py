@@ -176,8 +176,8 @@ def train_recipe(
             raise BadInput("has no counts of its rows", where=str(folder), fix="delete the folder, and train again")
         return TrainingResult(folder, counts, None if prepare_only else _carry_out(folder, recipe, trainer), before)
     except OtherwordsError as error:
-        theirs = isinstance(error, Busy) or has_checkpoint(folder) or _is_finished(folder, trainer)
-        if fresh and not (finished or theirs):
+        in_use = isinstance(error, Busy) or has_checkpoint(folder) or _is_finished(folder, trainer)
+        if fresh and not (finished or in_use):
             shutil.rmtree(folder, ignore_errors=True)  # refused: it would be in the way
             if not made:
                 folder.mkdir(exist_ok=True)  # it was there before
