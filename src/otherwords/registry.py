@@ -237,14 +237,9 @@ class Registry:
             load_target(target, spec)
 
     def read(self, spec: str) -> tuple[Plugin, dict[str, Any]]:
-        """The plug-in that a spec names, and all its options, without making anything."""
+        """The plug-in that a spec names, and all its options, without making anything; what does not exist is refused."""
         plugin, given = self._read(spec)
         return plugin, _bind(plugin, given, spec)
-
-    def refuse_wrong(self, spec: str) -> None:
-        """Refuse a name or an option that does not exist, without making anything."""
-        plugin, given = self._read(spec)
-        _bind(plugin, given, spec)
 
     def _split(self, spec: str) -> tuple[str, str]:
         """The user's name for a plug-in, empty where there is none, and the spec without it."""

@@ -13,7 +13,7 @@ from chat_server import Answer, ChatServer, refusal
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.language_models.writer import CUT_OFF, TOO_LONG, Decoding, Preferred, choose_decoding, load
+from otherwords.language_models.writer import CUT_OFF, TOO_LONG, WITHHELD, Decoding, Preferred, choose_decoding, load
 
 SAMPLE = Decoding("sample", 3, temperature=0.7)
 
@@ -50,6 +50,23 @@ def test_several_texts_are_one_request_where_the_server_can() -> None:
         assert (one.text, one.fault, two.fault, three.fault) == ("7/0 at 0.7", "", CUT_OFF, "")
         ((greedy,),) = writer.write(["a dog"], [5], Decoding("greedy"))
         assert greedy.text == "None/0 at 0.0"
+
+
+@pytest.mark.parametrize("ends", [("content_filter", "stop"), ("stop", "content_filter")])
+def test_what_a_filter_withheld_is_no_draft_and_is_not_kept(ends: tuple[str, str]) -> None:
+    def filtered(path: str, body: dict[str, Any]) -> Answer:
+        message = {"role": "assistant", "content": "<think>a cat</think> The dog ru"}
+        choices = [{"index": n, "message": message, "finish_reason": end} for n, end in enumerate(ends)]
+        return 200, {}, json.dumps({"model": body["model"], "choices": choices[: body.get("n", 1)]}).encode()
+
+    with ChatServer(answer=filtered) as stub:
+        writer = load(f'api:small(url="{stub.url}")')
+        ((one, two),) = writer.write(["a dog"], [1], Decoding("sample", 2))
+        assert [one.fault, two.fault] == [WITHHELD if end == "content_filter" else "" for end in ends]
+        assert one.text == "The dog ru"
+        before = stub.requests
+        writer.write(["a dog"], [1], Decoding("sample", 2))
+        assert stub.requests == before + 1
 
 
 def test_what_was_written_is_not_paid_for_twice() -> None:

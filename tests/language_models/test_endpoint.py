@@ -119,10 +119,31 @@ def test_an_address_that_nobody_can_have_is_refused(url: str) -> None:
         Endpoint("m", url)
 
 
-def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown() -> None:
+@pytest.mark.parametrize(
+    "key",
+    [
+        KEY,
+        *(
+            "gsk_" + "Qm4x" * 13,
+            "hf_" + "aBcDeFgHiJ" * 3,
+            "xai-" + "a8" * 40,
+            "AIza" + "SyD3" * 9,
+            "sk_live_" + "z9" * 12,
+        ),
+        *("deadbeef01" * 4, "abcdefghijklmnopqrstuvwxyzabcdef", "A" * 12 + "7" * 20, "pplx_" + "k" * 48),
+    ],
+)
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(BadInput, match="is no name of a variable") as caught:
-        Endpoint("m", key_env=KEY)
-    assert KEY not in str(caught.value)
+        Endpoint("m", key_env=key)
+    assert key not in str(caught.value)
+
+
+def test_names_of_variables_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "mycompanykeyofthelanguagemodels2026"
+    monkeypatch.setenv(long, "x")
+    for name in ("GROQ_API_KEY", "hf_token", "OPENAI_API_KEY_2026", "_k", "MY_ORGANISATIONWIDEKEY", "key2", long):
+        assert Endpoint("m", key_env=name).key_env == name
 
 
 def test_options_without_an_end_do_not_go_to_another_server() -> None:

@@ -66,6 +66,18 @@ def test_no_more_are_in_flight_than_the_limit_and_none_in_a_pause() -> None:
     assert first >= 0.045
 
 
+def test_after_a_pause_they_do_not_start_at_one_moment_and_none_before_its_end() -> None:
+    async def starts() -> list[float]:
+        pace = Pace(8)
+        begin = time.monotonic()
+        pace.pause(0.2)
+        return [one - begin for one in await asyncio.gather(*(pace.enter() for _ in range(8)))]
+
+    found = asyncio.run(starts())
+    assert min(found) >= 0.2
+    assert max(found) - min(found) > 0.02
+
+
 @given(st.integers(1, 100))
 def test_waits_are_drawn_from_zero_to_a_limit_that_doubles(failures: int) -> None:
     assert 0 <= backoff(failures) <= min(LONGEST, BACKOFF * 2.0 ** (failures - 1))
@@ -102,6 +114,19 @@ def test_a_refusal_says_when_to_come_again(headers: dict[str, str], seconds: flo
             },
             9,
         ),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "4"}, 4),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1767225605"}, 5),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1767225605500"}, 5.5),
+        ({"x-ratelimit-remaining": "1", "x-ratelimit-reset": "4"}, 0),
+        ({"ratelimit-remaining": "0", "ratelimit-reset": "3"}, 3),
+        ({"ratelimit": '"default";r=0;t=6'}, 6),
+        ({"ratelimit": '"minute";r=5;t=6, "day";r=0;t=7'}, 7),
+        ({"ratelimit": '"day";r=0', "ratelimit-policy": '"minute";q=10;w=60,"day";q=99;w=80'}, 80),
+        ({"ratelimit": "limit=10, remaining=0, reset=8"}, 8),
+        ({"ratelimit": "limit=10, remaining=3, reset=8"}, 0),
+        ({"ratelimit": '"default";r=zero;t=6'}, 0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 40}, 0),
+        ({"anthropic-ratelimit-output-tokens-remaining": "0", "anthropic-ratelimit-output-tokens-reset": "2"}, 2),
         ({"x-ratelimit-remaining-requests": "none", "x-ratelimit-reset-requests": "1s"}, 0),
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "later"}, 0),
     ],

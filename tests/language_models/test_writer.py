@@ -8,7 +8,7 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.language_models.writer import Decoding, choose_decoding
+from otherwords.language_models.writer import Decoding, Draft, Writer, choose_decoding
 
 
 def test_what_is_left_open_is_what_the_papers_do():
@@ -45,3 +45,9 @@ def test_what_has_no_effect_is_refused(way, given):
 def test_more_than_there_can_be_is_refused(way, count, given):
     with refuses(BadInput):
         choose_decoding(way, count, "x", **given)
+
+
+def test_what_a_writer_thinks_before_is_no_part_of_its_draft():
+    drafts = [[Draft("<think>A dog... in a park.</think>\n\nA dog."), Draft("<think>\nA dog, in a")]]
+    one, two = Writer(lambda *asked: drafts).write(["a dog"], [1], Decoding("sample", 2))[0]
+    assert (one.text, two.text) == ("A dog.", "")

@@ -224,6 +224,17 @@ def test_a_key_is_in_no_file(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert KEY not in done.output + wrong.output + echoed.output
 
 
+def test_a_key_instead_of_its_variable_is_in_no_file_either(cli, tmp_path: Path) -> None:
+    problems(3).write_ndjson(tmp_path / "suite.jsonl")
+    key = "gsk_" + "Qm4x" * 13
+    model = f"api:tiny(url=http://127.0.0.1:9/v1, readout=tokens, key_env={key})"
+    done = cli("run", "--data", "suite.jsonl", "-o", "out", "-m", model)
+    assert done.exit_code == 2
+    assert "key_env: is no name of a variable" in done.stderr
+    assert key not in done.output + done.stderr
+    assert not [one for one in tmp_path.rglob("*") if one.is_file() and key.encode() in one.read_bytes()]
+
+
 def test_a_model_on_a_server_is_not_given_to_workers(tmp_path: Path) -> None:
     problems(30).write_ndjson(tmp_path / "suite.jsonl")
     with ChatServer() as server:

@@ -17,7 +17,6 @@ from otherwords.language_models.completion import (
     Capabilities,
     Completion,
     Message,
-    without_reasoning,
 )
 from otherwords.models.prompting import prompted
 from otherwords.models.readouts import find_label, label_logs, refuse_alike
@@ -187,12 +186,11 @@ def test_choices_are_the_words():
 
 READABLE = [
     "yes", "Yes.", " YES\n", "**yes**", '"Yes"', "`yes`!", "Answer: yes", "The answer is: **Yes**.", "yes .",
-    "yes, because it rains", "Yes.\nIt rains.", "<think>no, yes, no</think>yes", "perhaps no?</think>\n\nyes", "(yes)",
-    "<thinking>\nno\n</thinking>\nAnswer: yes.",
+    "yes, because it rains", "Yes.\nIt rains.", "(yes)",
 ]  # fmt: skip
 UNREADABLE = [
-    "", "   ", "maybe", "yes or no", "yes and no", "no, yes", "yesterday", "It is yes", "Yes it is", "<think>yes",
-    "<think>a</think><think>yes", "The answer is not yes", "Answer:", "**", "y", "no way... Answer: yes",
+    "", "   ", "maybe", "yes or no", "yes and no", "no, yes", "yesterday", "It is yes", "Yes it is",
+    "<think>yes", "The answer is not yes", "Answer:", "**", "y", "no way... Answer: yes",
 ]  # fmt: skip
 
 
@@ -234,10 +232,10 @@ def test_an_answer_that_names_two_labels_is_never_read(text, one, other):
     assert found is None if one != other else found in (None, one)
 
 
-@given(st.text(alphabet="yesno .,<>/think\n*A"))
+@given(st.text(alphabet="yesno .,\n*A"))
 def test_what_is_read_is_a_label_that_the_text_names(text):
     label = find_label(text, YES_NO)
-    assert label is None or YES_NO[label] in (without_reasoning(text) or "").lower()
+    assert label is None or YES_NO[label] in text.lower()
 
 
 def test_an_answer_that_was_cut_is_read_where_it_has_a_label():
@@ -297,7 +295,7 @@ def test_a_readout_that_the_model_cannot_do_is_refused(readout, can, reason):
 
 
 def test_a_model_that_thinks_has_room_for_it():
-    model = Replying(Completion("<think>hm</think>no"), Capabilities(reasons=True))
+    model = Replying(Completion("no"), Capabilities(reasons=True))
     assert ask(model).answers == ["not-entailed"]
     assert model.asked[0].max_tokens >= 1024
 

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.rewriting import comparable, extract_sentence, repeats_itself, starts_prompt
+from otherwords.language_models.writer import CUT_OFF, WITHHELD, Draft
+from otherwords.problem import TASKS, Problem
+from otherwords.variants.back_translation import _defect
+from otherwords.variants.rewriting import (
+    DraftFilter,
+    RewriteJob,
+    comparable,
+    extract_sentence,
+    repeats_itself,
+    starts_prompt,
+)
 
 SOURCE = "A dog runs in the park."
 PROMPT = f"Rephrase the following sentence while preserving its original meaning: {SOURCE}"
@@ -34,8 +44,6 @@ WANTED = "In the park, a dog runs."
         f"{WANTED}*",
         f"Sure, here you go:\n{WANTED}",
         f"Sure! Here are some alternatives:\n1. {WANTED}",
-        f"<think>\nA dog... in a park.\n</think>\n\n{WANTED}",
-        f"A dog... in a park.\n</think>\n{WANTED}",
         f"Answer: {WANTED}",
         f"**Answer:** {WANTED}",
         f"Assistant: Paraphrased sentence: {WANTED}",
@@ -96,7 +104,6 @@ def test_what_the_source_begins_with_may_stay():
         ("Sure! A dog runs about.", "speaks of the task"),
         ("The judge read out the sentence: a dog.", "speaks of the task"),
         ("Paraphrase 1: A dog. Paraphrase 2: A cat.", "speaks of the task"),
-        ("<think>\nA dog, in a park", "empty"),
         ("Sure, here you go:", "empty"),
         ("Sure! Here you go:", "empty"),
         ("3. place", "begins with a number as in a list"),
@@ -185,3 +192,14 @@ def _thrice(words: list[str]) -> bool:
         for j in range(i + 1, len(words))
         if 3 * j - 2 * i <= len(words)
     )
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_a_filter_withheld_is_no_draft_and_is_counted(cut):
+    problem = Problem("p", TASKS["nli"], {"premise": SOURCE, "hypothesis": "It runs."}, "neutral")
+    job = RewriteJob(problem, "premise", "", PROMPT, 0)
+    DraftFilter(9, cut=cut).take([job], [[(Draft("In the park, a", WITHHELD), ""), (Draft(WANTED), "")]])
+    assert [text for text, _ in job.passed] == [WANTED]
+    assert job.left_out == {WITHHELD: 1}
+    assert _defect(Draft("Im Park", WITHHELD), SOURCE, "", cut) == WITHHELD
+    assert _defect(Draft("Im Park", CUT_OFF), SOURCE, "", cut) == ("" if cut else CUT_OFF)

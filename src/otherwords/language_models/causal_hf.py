@@ -23,7 +23,7 @@ from ..inference.shared_prefix import NotShareableError, Prefix, Read, forward, 
 from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
 from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
-from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage
+from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer
 from .writer import Decoding
 from .writer_hf import Author, Prompter, as_chat, special_tokens
 
@@ -152,7 +152,7 @@ class CausalModel:
             ends = [STOP if ended or stopped else LENGTH for (_, ended), (_, stopped) in zip(lines, texts, strict=True)]
             top = self._tops(requests[number], lines[0][0]) if asked.logprobs else ()
             usage = Usage(prompt=len(rows[number]), completion=sum(len(line) for line, _ in lines))
-            (first, *more), (finish, *others) = [text for text, _ in texts], ends
+            (first, *more), (finish, *others) = [final_answer(text) for text, _ in texts], ends
             yield number, Completion(first, finish, top, usage=usage, more=tuple(more), ends=tuple(others))
 
     def _tops(self, request: Request, ids: Sequence[int]) -> tuple[dict[str, float], ...]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import BadInput
-from .completion import LENGTH, Completion, LanguageModel, Message, Request
-from .writer import CUT_OFF, Decoding, Draft
+from .completion import FILTER, LENGTH, Completion, LanguageModel, Message, Request
+from .writer import CUT_OFF, WITHHELD, Decoding, Draft
 
 #: Seeds that every server takes.
 _SEEDS = 2**31
+#: What is wrong with a text that did not end by itself: whatever there is of it, it is not what was to be written.
+_FAULTS = {LENGTH: CUT_OFF, FILTER: WITHHELD}
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class CompletionWriter:
 def _drafts(reply: Completion) -> list[Draft]:
     ends = (reply.finish, *reply.ends)
     texts = (reply.text, *reply.more)
-    return [Draft(text, CUT_OFF if end == LENGTH else "") for text, end in zip(texts, ends, strict=True)]
+    return [Draft(text, _FAULTS.get(end, "")) for text, end in zip(texts, ends, strict=True)]
 
 
 def choose_form(chat: str, model: LanguageModel, where: str) -> bool:

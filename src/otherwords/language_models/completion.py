@@ -88,16 +88,23 @@ class Completion:
     more: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether a filter withheld it, or one of its texts: asked another time, it may come."""
+        return FILTER in (self.finish, *self.ends)
 
-def without_reasoning(text: str) -> str | None:
-    """A text after its reasoning, or None where that has no end.
 
-    >>> without_reasoning("<think>Is it?</think> yes"), without_reasoning("Is it?</think> yes")
-    (' yes', ' yes')
+def final_answer(text: str) -> str:
+    """What a model wrote, without what it thought before; nothing where that has no end.
+
+    >>> [final_answer(text) for text in ("<think>Is it?</think> yes", "Is it?</think> yes", "<think>Is it?", " yes")]
+    ['yes', 'yes', '', ' yes']
     """
     rest = _THOUGHT.sub("", text)
     rest = _THOUGHT_END.split(rest)[-1]  # a server may have written the beginning into the prompt
-    return None if _THOUGHT_START.search(rest) else rest
+    if _THOUGHT_START.search(rest):
+        return ""
+    return rest if rest == text else rest.lstrip()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from .completion import FILTER, LENGTH, STOP, Capabilities, Completion, Request, Usage, without_reasoning
+from .completion import FILTER, LENGTH, STOP, Capabilities, Completion, Request, Usage, final_answer
 from .endpoint import Endpoint
 
 #: Why a completion ended, in the words of servers; any other word is an end by itself.
@@ -138,18 +138,12 @@ def _from_openai(request: Request, body: Mapping[str, Any]) -> Completion:
     texts = [_text_of(one) for one in choices]
     finish, *ends = (_ENDS.get(str(one.get("finish_reason")), STOP) for one in choices)
     whole, top = _top(first.get("logprobs"))
-    answers = [_final(text) for text in texts]
+    answers = [final_answer(text) for text in texts]
     if len(answers[0]) < len(texts[0]):
         top = _after(whole, top, len(texts[0]) - len(answers[0]))
     if request.choices:
         answers = [_unwrapped(one) for one in answers]
     return Completion(answers[0], finish, top, None, _usage(body.get("usage")), tuple(answers[1:]), tuple(ends))
-
-
-def _final(text: str) -> str:
-    """A text without what was thought before; nothing where that has no end."""
-    final = without_reasoning(text)
-    return text if final == text else (final or "").lstrip()
 
 
 def _text_of(choice: Mapping[str, Any]) -> str:
@@ -251,4 +245,4 @@ def _from_anthropic(body: Mapping[str, Any]) -> Completion:
     cached, written = (int(used.get(f"cache_{one}_input_tokens") or 0) for one in ("read", "creation"))
     usage = Usage(int(used.get("input_tokens") or 0) + cached + written, cached, int(used.get("output_tokens") or 0))
     usage = Usage(*(max(0, one) for one in usage))
-    return Completion("".join(texts), _ENDS.get(str(body["stop_reason"]), STOP), usage=usage)
+    return Completion(final_answer("".join(texts)), _ENDS.get(str(body["stop_reason"]), STOP), usage=usage)

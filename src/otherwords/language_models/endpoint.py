@@ -30,6 +30,8 @@ _OWN = frozenset(
 HIDDEN = "[key]"
 #: A shorter value is no key: it would also stand in words.
 _SHORTEST = 6
+#: Characters without a break from which on a name is taken for a key, unless it is in capitals without digits.
+_RANDOM = 16
 #: Characters that an address may have.
 _LONGEST = 2000
 
@@ -58,9 +60,7 @@ class Endpoint:
         where = "url" if self.url else variable
         object.__setattr__(self, "url", _checked(url, f"api:{self.model}", where))
         object.__setattr__(self, "key_env", self.key_env or key_env)
-        if not (self.key_env.isidentifier() and self.key_env.isascii()):  # not shown: it may be the key itself
-            fix = f"name the variable that holds the key, such as {key_env}"
-            raise BadInput("is no name of a variable", where=f"api:{self.model}", field="key_env", fix=fix)
+        refuse_key(self.key_env, f"api:{self.model}", key_env)
 
     @property
     def identity(self) -> str:
@@ -167,6 +167,27 @@ def _checked(url: str, where: str, field: str) -> str:
     for end in ("/chat/completions", "/completions", "/messages"):
         path = path.removesuffix(end)
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}"
+
+
+def refuse_key(name: str, where: str, example: str = "OPENAI_API_KEY") -> None:
+    """Refuse what stands for the name of a variable and is none; it is not shown, because it may be the key itself."""
+    if name and not _is_variable(name):
+        fix = f"name the variable that holds the key, such as {example}"
+        raise BadInput("is no name of a variable", where=where, field="key_env", fix=fix)
+
+
+def _is_variable(name: str) -> bool:
+    """Whether this is the name of a variable, and not a key: nobody names one by a long text of letters and digits.
+
+    >>> [_is_variable(name) for name in ("GROQ_API_KEY", "hf_token", "gsk_" + "a1B2c3D4" * 4, "hf_" + "aBcDefgh" * 2)]
+    [True, True, False, False]
+    """
+    if not (name.isidentifier() and name.isascii()):
+        return False
+    if name in os.environ:
+        return True
+    parts = [part for part in name.split("_") if len(part) >= _RANDOM]
+    return not any(part != part.upper() or any(one.isdigit() for one in part) for part in parts)
 
 
 def _is_loopback(host: str) -> bool:

@@ -165,7 +165,7 @@ class Sender:
             failures, tries = failures + 1, tries + (not ended.busy)
             self._failures += 1
             self._give_up_if_hopeless(ended, tries)
-            await self._rest(max(ended.wait, min(backoff(failures), self.manner.patience)))
+            await self._rest(ended.wait + min(backoff(failures), self.manner.patience))
         return None
 
     async def _rest(self, seconds: float) -> None:

@@ -21,7 +21,7 @@ from ..errors import BadInput, ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
 from .budget import Budget
-from .completion import FILTER, Capabilities, Completion, Request
+from .completion import Capabilities, Completion, Request
 from .dialects import body_of
 from .endpoint import Endpoint
 from .replies import ReplyStore, replies_path
@@ -163,7 +163,7 @@ class Served:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None],
     ) -> None:
         """Store replies, then count them; those that were withheld are not stored."""
-        lasting = {key: one for key, one in replies.items() if one.finish != FILTER}
+        lasting = {key: one for key, one in replies.items() if not one.is_withheld}
         if store and lasting:
             store.store(self.identity, lasting)
         done.put(replies)

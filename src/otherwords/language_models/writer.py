@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import BadInput, WrongAnswer
 from ..registry import writers
+from .completion import final_answer
 
 #: What may be wrong with a draft, as reports say it.
 CUT_OFF = "has no end within the tokens it may have"
 TOO_LONG = "the prompt is longer than the model reads"
+WITHHELD = "withheld by a filter of the server"
 #: The options of each way of decoding; others would have no effect, and are refused.
 WAYS: dict[str, tuple[str, ...]] = {
     "diverse": ("beams", "diversity", "temperature"),
@@ -99,7 +101,7 @@ class Writer:
     ways: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: WAYS)
 
     def write(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
-        """Drafts for every prompt; equal prompts are asked once unless the decoding samples."""
+        """Drafts for every prompt, without reasoning; equal prompts are asked once unless the decoding samples."""
         if len(prompts) != len(seeds):
             raise BadInput(f"{len(prompts)} prompts with {len(seeds)} seeds", fix="give one seed per prompt")
         keys = [(prompt, seed if decoding.seeded else 0) for prompt, seed in zip(prompts, seeds, strict=True)]
@@ -108,7 +110,8 @@ class Writer:
         if len(drafts) != len(asked) or any(len(some) > decoding.count for some in drafts):
             wanted = f"up to {decoding.count} drafts for each of {len(asked)} prompts"
             raise WrongAnswer(f"{self.signature or 'the writer'} did not return {wanted}")
-        by_key = dict(zip(asked, drafts, strict=True))
+        final = [[replace(one, text=final_answer(one.text)) for one in some] for some in drafts]
+        by_key = dict(zip(asked, final, strict=True))
         return [by_key[key] for key in keys]
 
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level, setting, shorten
 from ..frames import LABEL_MASS
+from ..language_models.endpoint import refuse_key
 from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
 from ..registry import models
@@ -109,7 +110,8 @@ def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None)
     """Refuse, before any is loaded, a model or an option that does not exist, two of one name, a map for none."""
     chosen = [split_name(spec) for spec in specs]
     for _, spec in chosen:
-        models.refuse_wrong(spec)
+        plugin, options = models.read(spec)
+        refuse_key(str(options.get("key_env", "")), f"{plugin.name}:{options.get('model', '')}")
     if len(dict(chosen)) < len(chosen):
         fix = "give each its own name: one=SPEC, two=SPEC; to a function, ow.Model(function, name=...)"
         raise BadInput("two models have the same name", fix=fix)

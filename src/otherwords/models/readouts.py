@@ -26,7 +26,6 @@ from ..language_models.completion import (
     LanguageModel,
     Request,
     TokenScorer,
-    without_reasoning,
 )
 from .predictions import Floats
 from .templates import Template
@@ -311,18 +310,15 @@ def read_text(reply: Completion, words: Mapping[str, str]) -> Read:
 def find_label(text: str, words: Mapping[str, str]) -> str | None:
     """The label that a text answers with, or None.
 
-    Reasoning is removed; where it has no end, there is no answer. The text, without quotes and markup, must begin with
-    the word of a label, perhaps after "Answer:" or "The answer is", and end there or go on after a punctuation mark or
-    on a new line. The word of another label anywhere in it makes it no answer.
+    The text, without quotes and markup, must begin with the word of a label, perhaps after "Answer:" or "The answer
+    is", and end there or go on after a punctuation mark or on a new line. The word of another label anywhere in it
+    makes it no answer.
 
     >>> words = {"entailed": "yes", "not-entailed": "no"}
-    >>> [find_label(text, words) for text in ("**Yes.**", "Answer: no", "yes and no", "<think>yes", "maybe")]
-    ['entailed', 'not-entailed', None, None, None]
+    >>> [find_label(text, words) for text in ("**Yes.**", "Answer: no", "yes and no", "maybe")]
+    ['entailed', 'not-entailed', None, None]
     """
-    final = without_reasoning(text)
-    if final is None:
-        return None
-    plain = _without_marks(final, words)
+    plain = _without_marks(text, words)
     if prefix := _PREFIX.match(plain):
         plain = _without_marks(plain[prefix.end() :], words)
     named = _named(plain, words)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from ..errors import BadInput
-from ..language_models.writer import CUT_OFF, TOO_LONG, Draft
+from ..language_models.writer import CUT_OFF, Draft
 from ..problem import Bucket, Note, Problem, Task, Variant, normalize_spaces
 from ..registry import Bound, checks
 from ..storage.files import seed_for
@@ -37,7 +37,6 @@ _BULLET = re.compile(r"[-*•]\s+")
 _NUMBER = re.compile(r"\(?\d{1,2}[.)]\s+")
 #: Lists begin with 1, and sentences with a capital: "3. place" is not an item.
 _FIRST = re.compile(r"\(?1[.)]\s+(?=[\"“'«*]?[A-Z])")
-_THOUGHT = re.compile(r".*</think>|<think>.*", re.S | re.I)
 _QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "*": "*"}
 _RUN = re.compile(rf"(\w{{1,8}}?)\1{{{LETTERS - 1},}}")
 
@@ -102,6 +101,8 @@ class DraftFilter:
 
     def _sentence(self, job: RewriteJob, draft: Draft, pivot: str) -> tuple[str, str]:
         """The sentence of a draft, or what is wrong with it; of a draft that was cut off, the last line is left out."""
+        if draft.fault and draft.fault != CUT_OFF:
+            return "", draft.fault
         prompt = job.prompt + pivot
         shown = [text for name, text in job.problem.text.items() if name != job.field and text and text in prompt]
         if (
@@ -113,7 +114,7 @@ class DraftFilter:
         whole = self.cut or draft.fault != CUT_OFF
         written = draft.text if whole else draft.text.rpartition("\n")[0]
         text, reason = extract_sentence(written, job.source, prompt, [*shown, pivot], job.problem.task.fields)
-        return text, draft.fault if draft.fault == TOO_LONG or (reason == "empty" and not whole) else reason
+        return text, draft.fault if reason == "empty" and not whole else reason
 
     def _accepted(self, clean: Sequence[tuple[RewriteJob, str, str]]) -> list[bool]:
         if self.accept is None or not clean:
@@ -225,7 +226,7 @@ def extract_sentence(
     >>> extract_sentence("a dog runs", "A dog runs.", prompt)[1], extract_sentence(" ", "A dog runs.", prompt)[1]
     ('says what the original says', 'empty')
     """
-    written = _THOUGHT.sub("", text).strip()
+    written = text.strip()
     bare = _after(prompt, written) if comparable(prompt) != comparable(source) else written
     if written and not bare:
         return "", "gives the prompt back"
