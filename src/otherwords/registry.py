@@ -237,7 +237,7 @@ class Registry:
             load_target(target, spec)
 
     def read(self, spec: str) -> tuple[Plugin, dict[str, Any]]:
-        """The plug-in that a spec names, and all its options, without making anything; what does not exist is refused."""
+        """The plug-in that a spec names, and all its options, without making anything. What is not there raises."""
         plugin, given = self._read(spec)
         return plugin, _bind(plugin, given, spec)
 

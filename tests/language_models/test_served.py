@@ -127,7 +127,7 @@ def test_a_busy_server_is_asked_less_and_then_more() -> None:
         model = served(server, concurrency=32)
         replies(model, [asked(number) for number in range(100)])
         slow = model._sender.pace.limit
-        assert slow < 8
+        assert slow < 12  # it begins with 16, and the server bears 4
         calm[0] = True
         replies(model, [asked(number) for number in range(100, 400)])
         assert model._sender.pace.limit > slow + 5

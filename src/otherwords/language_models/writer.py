@@ -14,6 +14,8 @@ from .completion import final_answer
 CUT_OFF = "has no end within the tokens it may have"
 TOO_LONG = "the prompt is longer than the model reads"
 WITHHELD = "withheld by a filter of the server"
+#: What leaves nothing to use, however much the user lets pass.
+USELESS = (TOO_LONG, WITHHELD)
 #: The options of each way of decoding; others would have no effect, and are refused.
 WAYS: dict[str, tuple[str, ...]] = {
     "diverse": ("beams", "diversity", "temperature"),

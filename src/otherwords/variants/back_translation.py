@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..language_models.writer import CUT_OFF, Decoding, Draft, Preferred, Writer, choose_decoding, load, other_way
+from ..language_models.writer import USELESS, Decoding, Draft, Preferred, Writer, choose_decoding, load, other_way
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
@@ -86,7 +86,7 @@ def _pivots(writer: Writer, jobs: list[RewriteJob], prefix: str, decoding: Decod
 
 def _defect(draft: Draft, source: str, prefix: str, cut: bool) -> str:
     """Why a translation cannot be used; empty if it can. An unchanged sentence passes: the way back decides."""
-    if not draft.text.strip() or draft.fault not in ("", CUT_OFF if cut else ""):
+    if not draft.text.strip() or draft.fault in USELESS or (draft.fault and not cut):
         return draft.fault or "empty"
     asked = re.sub(r"\s+", " ", prefix.casefold())
     if asked.strip() and re.sub(r"\s+", " ", draft.text.casefold()).lstrip().startswith(asked.lstrip()):

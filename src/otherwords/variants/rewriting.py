@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from ..errors import BadInput
-from ..language_models.writer import CUT_OFF, Draft
+from ..language_models.writer import CUT_OFF, USELESS, Draft
 from ..problem import Bucket, Note, Problem, Task, Variant, normalize_spaces
 from ..registry import Bound, checks
 from ..storage.files import seed_for
@@ -101,7 +101,7 @@ class DraftFilter:
 
     def _sentence(self, job: RewriteJob, draft: Draft, pivot: str) -> tuple[str, str]:
         """The sentence of a draft, or what is wrong with it; of a draft that was cut off, the last line is left out."""
-        if draft.fault and draft.fault != CUT_OFF:
+        if draft.fault in USELESS:
             return "", draft.fault
         prompt = job.prompt + pivot
         shown = [text for name, text in job.problem.text.items() if name != job.field and text and text in prompt]
