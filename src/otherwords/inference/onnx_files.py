@@ -114,7 +114,7 @@ def load_graph(file: Path, threads: int = 0, more: Sequence[str] = ()) -> OnnxGr
 def find_graph(path: Path) -> Path:
     """The .onnx file of a path: itself, or model.onnx in a folder; its companions must be in the same folder."""
     graph = path / "model.onnx" if path.is_dir() else path
-    for file in (graph, *(graph.parent / name for name in _COMPANIONS)):
+    for file in (graph, *(_beside(graph, name) for name in _COMPANIONS)):
         if not file.is_file():
             others = ", ".join(sorted(str(other) for other in (*path.glob("*.onnx"), *path.glob("*/*.onnx"))))
             present = f" (but {others})" if others and file == graph else ""
@@ -140,9 +140,8 @@ def content(graph: Path) -> str:
     """A short digest of a graph and the files it is used with; weights may be in files that the graph names."""
     raw = graph.read_bytes()
     named = {file.name for file in graph.parent.iterdir() if file.is_file() and file.name.encode() in raw}
-    return digest(*((name, fingerprint(graph.parent / name)) for name in sorted({graph.name, *named, *_COMPANIONS})))[
-        :12
-    ]
+    names = sorted({graph.name, *named, *_COMPANIONS})
+    return digest(*((name, fingerprint(_beside(graph, name))) for name in names))[:12]
 
 
 def read_config(graph: Path) -> dict[str, Any]:
@@ -159,12 +158,18 @@ def read_tokenizer(graph: Path) -> Tokenizer:
     """The tokenizer.json of a graph."""
     from tokenizers import Tokenizer
 
-    path = graph.parent / "tokenizer.json"
+    path = _beside(graph, "tokenizer.json")
     try:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # `tokenizers` raises plain Exception
         fix = "save it with the `tokenizers` library or a fast tokenizer's save_pretrained"
         raise BadInput(f"is not a tokenizer: {error}", where=str(path), fix=fix) from error
+
+
+def _beside(graph: Path, name: str) -> Path:
+    """A file that a graph is used with. The bundled models have one tokenizer, which is stored once."""
+    shared = name == "tokenizer.json" and graph.parent.resolve() == (ASSETS / "mlm-small").resolve()
+    return (ASSETS / "nli-small" if shared else graph.parent) / name
 
 
 def _cores() -> int:
