@@ -14,13 +14,21 @@ from typing import Any
 
 
 def main(names: list[str]) -> None:
-    from test_pins import HERE, PINS, now
+    from test_pins import HERE, PINS, STUDIES, now
 
     for name in names or PINS:
         with tempfile.TemporaryDirectory() as folder:
             value = now(name, Path(folder))
+        if name in STUDIES:
+            value["scores"] = tabulated(value["scores"])
         (HERE / f"{name}.json").write_text(written(value) + "\n", encoding="utf-8")
         print(name)
+
+
+def tabulated(scores: list[dict[str, Any]]) -> list[list[Any]]:
+    """Scores as rows, after the names of the columns."""
+    (names,) = {tuple(score) for score in scores}
+    return [list(names), *(list(score.values()) for score in scores)]
 
 
 def written(value: Any, depth: int = 2) -> str:
