@@ -25,7 +25,7 @@ import numpy as np
 
 WORKERS = 6
 #: Which questions a cell is asked, by the beginning of its name.
-ASKED = {"ie-": ("snli", "snli-reworded"), "d-nli-": ("paranlu",)}
+ASKED = {"ie-": ("snli", "snli-reworded"), "d-nli-": ("paranlu", "d-nli-test")}
 ANSWERS, ABOUT = "answers.npz", "about.json"
 
 

@@ -95,13 +95,15 @@ def _write_cell(folder: Path, trainer: Bound, data: TrainingData, seed: int, cou
 
 
 def d_nli_cells(shared: Path, place: Path, rows: int) -> None:
-    """A training for each share, input and seed on the development sets; ParaNLU's originals and paraphrases."""
+    """A training for each share, input and seed on the development sets; ParaNLU's originals and paraphrases.
+
+    The test sets are asked, too: a model's corrected values (A~, P~_C) weigh deciles by its answers there.
+    """
     table = pl.read_parquet(shared / "defeasible" / "defeasible_dev_test.parquet")
-    usable = table.filter(~pl.col("impossible"), pl.col("split") == "dev")
-    usable = usable.filter(pl.col("update").fill_null("").str.strip_chars() != "")
+    usable = table.filter(~pl.col("impossible"), pl.col("update").fill_null("").str.strip_chars() != "")
+    names = ("premise", "hypothesis", "update", pl.col("update_type").alias("label"))
     for source in ("snli", "atomic"):
-        names = ("premise", "hypothesis", "update", pl.col("update_type").alias("label"))
-        chosen = usable.filter(pl.col("source") == source).select(*names)
+        chosen = usable.filter(split="dev", source=source).select(*names)
         (chosen.head(rows) if rows else chosen).write_ndjson(place / f"defeasible-{source}-dev.jsonl")
     asked = _buckets(shared / "paranlu", rows)
     asked.select("premise", "hypothesis", "update", "label").write_ndjson(place / "paranlu.jsonl")
@@ -114,6 +116,8 @@ def d_nli_cells(shared: Path, place: Path, rows: int) -> None:
                 folder = place / "cells" / f"d-nli-{name}-{round(100 * share):03d}-seed-{seed}"
                 train({**recipe, "fields": fields, "share": share, "seed": seed}, out=folder, prepare_only=True)
     _write_questions(place, "paranlu", D_NLI, asked.rename({"variant": "id"}))
+    test = usable.filter(split="test").with_row_index("id").select(pl.col("id").cast(pl.String), "source", *names)
+    _write_questions(place, "d-nli-test", D_NLI, test.head(rows) if rows else test)
 
 
 def _buckets(folder: Path, rows: int) -> pl.DataFrame:
@@ -154,9 +158,10 @@ def collect(place: Path, results: Path, out: Path) -> None:
     matched = list(_matched(place, found, cells))
     if matched:
         pl.concat(matched).write_parquet(out / "matched.parquet", compression="zstd")
-    d_nli = [_paranlu(place, found[key], key.partition("/")[0]) for key in found.files if key.endswith("/paranlu")]
-    if d_nli:
-        pl.concat(d_nli).write_parquet(out / "answers-paranlu.parquet", compression="zstd")
+    for name, table in {"paranlu": _paranlu, "d-nli-test": _d_nli_test}.items():
+        keys = [key for key in found.files if key.endswith(f"/{name}")]
+        if d_nli := [table(place, found[key], key.partition("/")[0]) for key in keys]:
+            pl.concat(d_nli).write_parquet(out / f"answers-{name}.parquet", compression="zstd")
     rows = [
         {name: value for name, value in cell.items() if not isinstance(value, (list, dict))} for cell in cells.values()
     ]
@@ -181,12 +186,22 @@ def _paranlu(place: Path, p: Any, name: str) -> pl.DataFrame:
     """An ordinary table of answers; its models are named by input, share and seed."""
     ids = pl.read_parquet(place / "paranlu.ids.parquet")
     variant = pl.when(pl.col("id") == pl.col("bucket_id")).then(None).otherwise("id").alias("variant")
-    answers = [
-        pl.Series("pred", _labels(p, D_NLI)),
-        *(pl.Series(f"p:{n}", p[:, i]) for i, n in enumerate(D_NLI.labels)),
-    ]
     first = (pl.lit(name).alias("model"), pl.col("bucket_id").alias("bucket"), variant)
-    return ids.select(*first, pl.col("label").alias("gold"), *answers, "split")
+    return ids.select(*first, pl.col("label").alias("gold"), *_answers(p), "split")
+
+
+def _d_nli_test(place: Path, p: Any, name: str) -> pl.DataFrame:
+    """Answers to the test sets of defeasible inference, a bucket each."""
+    ids = pl.read_parquet(place / "d-nli-test.ids.parquet")
+    first = (pl.lit(name).alias("model"), pl.col("id").alias("bucket"), pl.lit(None, pl.String).alias("variant"))
+    return ids.select(*first, pl.col("label").alias("gold"), *_answers(p), "source")
+
+
+def _answers(p: Any) -> list[pl.Series]:
+    return [
+        pl.Series("pred", _labels(p, D_NLI)),
+        *(pl.Series(f"p:{label}", p[:, column]) for column, label in enumerate(D_NLI.labels)),
+    ]
 
 
 def _labels(p: Any, task: Task) -> list[str]:
