@@ -161,7 +161,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """Scores laid out; `by` names the grouping column, and is empty in the headline table."""
 
     by: str
@@ -202,7 +202,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,}\u00a0{noun}{'' if number == 1 else 's'}"
 
 
-def tables(scores: Sequence[Score], names: Mapping[str, str] | None = None) -> list[Table]:
+def tables(scores: Sequence[Score], names: Mapping[str, str] | None = None) -> list[ScoreTable]:
     """Lay the scores out: first over all, then one table per grouping column; `names` are short ones of generators."""
     by = dict.fromkeys(_split(score.group)[0] for score in scores)
     by.pop("", None)
@@ -215,7 +215,7 @@ def _split(group: str | None) -> tuple[str, str]:
     return column, value
 
 
-def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
+def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> ScoreTable:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
     keys.sort(key=lambda key: (key[0].partition("(")[0] not in NOISE, key[0] != HEADLINE))
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
@@ -232,7 +232,7 @@ def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
         for m, s in keys
     )
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
-    return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
+    return ScoreTable(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
 
 
 def meaning(metric: str) -> tuple[str, str]:

@@ -261,17 +261,17 @@ def _y(value: float, ticks: Sequence[float]) -> float:
     return round(_TOP + _HEIGHT * (ticks[-1] - value) / (ticks[-1] - ticks[0]), 1)
 
 
-def round_ticks(values: Sequence[float]) -> list[float]:
-    """Round numbers around all values, four to eight of them.
+def round_ticks(values: Sequence[float], most: int = 5) -> list[float]:
+    """Round numbers around all values, in at most so many steps within them.
 
     >>> round_ticks([0.52, 0.81])
     [0.5, 0.6, 0.7, 0.8, 0.9]
     """
     low, high = min(values), max(values)
-    if low == high:  # a single point is drawn in the middle
+    if high - low <= 1e-9 * max(abs(low), abs(high)):  # a single point is drawn in the middle
         low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
     spread = high - low
-    step = 10 ** math.floor(math.log10(spread))
-    step = next(step * part for part in (0.2, 0.5, 1.0, 2.0) if spread / (step * part) <= 5)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    return [round(i * step, 10) for i in range(first, last + 1)]
+    step = 10.0 ** math.floor(math.log10(spread))
+    step = next(step * part for part in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0) if spread / (step * part) <= most)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
