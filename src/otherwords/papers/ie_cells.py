@@ -23,7 +23,7 @@ from ..problem import Task
 from ..profiling.profile import Profile, profile
 from ..progress import Progress, reporting_to
 from ..registry import load_plugins, trainers
-from ..report.plot import Curve, Panel, line_chart
+from ..report.figures import Axis, Figure, Mark, Panel, Series
 from ..significance.ie_test import Matched, decide, ie_test
 from ..storage.files import atomic, read_json, seed_for
 from ..storage.run_folder import is_whole, read_part
@@ -280,12 +280,11 @@ def scanned(cells: Sequence[TrainingCell], alpha: float) -> ScannedRho:
 
 def scan_chart(scans: Sequence[ScannedRho], baseline: str, level: float) -> str:
     """The paper's Figure 3: the smallest p-value at each rho, a panel per data set."""
-    curves = {
-        one.dataset: [(rho, p, 0.0) for rho, p in one.table.select("rho", "smallest_p").iter_rows()] for one in scans
-    }
-    panels = [Panel(name, [Curve(baseline, points)]) for name, points in curves.items()]
-    limit = (level, f"rejected below {level:.2g}")
-    return line_chart("Smallest p-value of the runs of the baseline", panels, "rho", "smallest p", limit, 0.0)
+    limit = Mark(level, f"rejected below {level:.2g}", "y")
+    points = {one.dataset: [one.table[name].to_list() for name in ("rho", "smallest_p")] for one in scans}
+    panels = [Panel(name, [Series.of(baseline, *both)], marks=[limit]) for name, both in points.items()]
+    title = "Smallest p-value of the runs of the baseline"
+    return Figure("scan", title, "lines", panels, Axis("rho"), Axis("smallest p", low=0.0), wide=True).svg()
 
 
 def _p_value(cell: TrainingCell) -> float:

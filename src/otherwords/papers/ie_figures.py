@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ..problem import rounded
-from ..report.plot import Curve, Panel, bar_chart, line_chart
+from ..report.drawing import finite
+from ..report.figures import Axis, Figure, Mark, Panel, Point, Series
 from ..scoring.layout import p_value
 from ..storage import tables
 from ..storage.files import write_text
@@ -74,10 +75,11 @@ def _figure_3(found: IEResults) -> Iterable[Exhibit]:
     if settings.baseline in set(some["model"]):
         some = some.filter(pl.col("model") == settings.baseline)
     frame = some.select("dataset", "model", "rho", "runs", "smallest_p", "threshold", "rejected")
-    panels = [Panel(name, _curves(part, "model", "smallest_p")) for name, part in _parts(frame)]
-    limit = (frame["threshold"].to_list()[0], f"rejected below {_level(found)}")
+    limit = Mark(frame["threshold"].to_list()[0], f"rejected below {_level(found)}", "y")
+    panels = [Panel(name, _curves(part, "model", "smallest_p"), marks=[limit]) for name, part in _parts(frame)]
     title = "Smallest p-value of the runs, by the share of transformed training items"
-    yield Exhibit("figure-3", "Figure 3", title, frame, line_chart(title, panels, _RHO, "smallest p", limit, 0.0))
+    figure = Figure("figure-3", title, "lines", panels, _RHO, Axis("smallest p", low=0.0))
+    yield Exhibit("figure-3", "Figure 3", title, frame, figure.svg())
 
 
 def _figures_4_and_5(found: IEResults) -> Iterable[Exhibit]:
@@ -91,16 +93,21 @@ def _figures_4_and_5(found: IEResults) -> Iterable[Exhibit]:
         ]
         title = f"{dataset}: accuracy on the original and on the transformed test set"
         name = _file("figure-4", dataset)
-        yield Exhibit(name, "Figures 4 and 5", title, frame, line_chart(title, panels, _RHO, "accuracy"))
+        figure = Figure(name, title, "lines", panels, _RHO, Axis("accuracy", "share"))
+        yield Exhibit(name, "Figures 4 and 5", title, frame, figure.svg())
 
 
-def _figures_6_and_7(found: IEResults) -> Iterable[Exhibit]:
+def _figures_6_and_7(found: IEResults) -> Iterable[Exhibit | Absent]:
     """Test statistics, and accuracies on the originals: a panel per data set, a curve per model."""
-    for number, column, what in ((6, "t", "t"), (7, "accuracy_before", "accuracy")):
+    for number, column, axis in ((6, "t", Axis("t")), (7, "accuracy_before", Axis("accuracy", "share"))):
         frame = found.decisions.select("dataset", "model", "rho", column, f"{column}_std")
         panels = [Panel(name, _curves(part, "model", column)) for name, part in _parts(frame)]
         title = "Test statistic of all models" if number == 6 else "Accuracy of all models on the original test set"
-        yield Exhibit(f"figure-{number}", f"Figure {number}", title, frame, line_chart(title, panels, _RHO, what))
+        if not any(finite(one) for one in frame[column]):
+            yield Absent(f"Figure {number}", f"{axis.label} is infinite in all settings")
+            continue
+        figure = Figure(f"figure-{number}", title, "lines", panels, _RHO, axis)
+        yield Exhibit(f"figure-{number}", f"Figure {number}", title, frame, figure.svg())
 
 
 def _figure_8(found: IEResults) -> Iterable[Exhibit | Absent]:
@@ -108,9 +115,13 @@ def _figure_8(found: IEResults) -> Iterable[Exhibit | Absent]:
         rows = [one.__dict__ for one in profile.whole.substitutions]
         frame = pl.DataFrame(rows, schema=["before", "after", "count", "share"])
         title = f"{dataset}: the most frequent substitutions in the training data"
-        bars = [(f"{_words(one['before'])} → {_words(one['after'])}", one["share"]) for one in rows[:_TOP]]
-        svg = bar_chart(title, bars, "share of all substitutions")
-        yield Exhibit(_file("figure-8", dataset), "Figure 8", title, frame, svg, frame.head(_TOP))
+        if not rows:
+            yield Absent("Figure 8", f"nothing was substituted in {dataset}")
+            continue
+        bars = [Point(f"{_words(one['before'])} → {_words(one['after'])}", one["share"]) for one in rows[:_TOP]]
+        name, shares = _file("figure-8", dataset), Axis("share of all substitutions", "share")
+        figure = Figure(name, title, "bars", [Panel("", [Series("", bars)])], y=shares)
+        yield Exhibit(name, "Figure 8", title, frame, figure.svg(), frame.head(_TOP))
     if not found.settings.profiles:
         yield Absent("Figure 8", "no profile of the transformation was given")
 
@@ -120,7 +131,7 @@ def _words(words: str) -> str:
     return words or "(nothing)"
 
 
-_RHO = "share of transformed training items (rho)"
+_RHO = Axis("share of transformed training items (rho)")
 _SIDES = {"original": "accuracy_before", "transformed": "accuracy_after"}
 
 
@@ -128,13 +139,14 @@ def _parts(frame: pl.DataFrame, by: str = "dataset") -> list[tuple[str, pl.DataF
     return [(part[by][0], part) for part in frame.partition_by(by, maintain_order=True)]
 
 
-def _curves(frame: pl.DataFrame, by: str, column: str) -> list[Curve]:
+def _curves(frame: pl.DataFrame, by: str, column: str) -> list[Series]:
     return [_curve(name, part, column) for name, part in _parts(frame, by)]
 
 
-def _curve(name: str, frame: pl.DataFrame, column: str) -> Curve:
-    bar = pl.col(f"{column}_std") if f"{column}_std" in frame.columns else pl.lit(0.0)
-    return Curve(name, frame.sort("rho").select("rho", column, bar.alias("bar")).rows())
+def _curve(name: str, frame: pl.DataFrame, column: str) -> Series:
+    """Means with their standard deviations as bars, where there are any."""
+    rows = frame.sort("rho").select("rho", column, f"{column}_std" if f"{column}_std" in frame.columns else pl.lit(0.0))
+    return Series(name, [Point(x, y, *((y - std, y + std) if std and finite(y) else ())) for x, y, std in rows.rows()])
 
 
 def _file(name: str, of: str) -> str:

@@ -104,7 +104,7 @@ def make_form(given: Given) -> Form:
     """The form of a figure."""
     if given.form == "heat":
         return HeatMap(given)
-    return Bars(given) if given.form == "bars" else Plane(given)
+    return GroupedBars(given) if given.form == "bars" else Plane(given)
 
 
 # Axes
@@ -113,7 +113,7 @@ def make_form(given: Given) -> Form:
 def _left_of(axis: Axis, scale: Scale, height: float) -> float:
     """How much room the ticks and the label of a vertical axis need."""
     ticks = max(text_width(scale.label(one)) for one in scale.ticks)
-    return ticks + 10 + LINE * len(_label_lines(axis, height))
+    return ticks + 11 + LINE * len(_label_lines(axis, height))
 
 
 def _label_lines(axis: Axis, room: float) -> list[str]:
@@ -129,7 +129,7 @@ def _vertical(axis: Axis, scale: Scale, box: Box, palette: Palette, first: bool)
                   for one in scale.ticks]  # fmt: skip
         own = _label_lines(axis, box.height)
         for row, line in enumerate(own):
-            x, y = box.left - widest - 11 - LINE * (len(own) - 1 - row), box.top + box.height / 2
+            x, y = box.left - widest - 12 - LINE * (len(own) - 1 - row), box.top + box.height / 2
             parts.append(text(x, y, line, palette.ink, anchor="middle", turned=True, full=axis.name))
     return "".join(parts)
 
@@ -228,12 +228,16 @@ class Plane:
                     more=' stroke-linejoin="round"') if form != "scatter" and len(at) > 1 else ""  # fmt: skip
         if form == "curves" and len(at) > 1:
             return f"<g><title>{drawing.escaped(series.name)}</title>{spread}{line}</g>", ""
-        signs = [
-            sign(a, b, shown, self.palette.paper, say_point(series.name, one, self.given.x, self.given.y))
-            for a, b, one in at
-            if self.x.holds(number(one.x)) and self.y.holds(one.y or 0.0)
-        ]
-        return spread + line, "".join(signs if len(at) <= _MANY else signs[:: -(-len(at) // _MANY)])
+        inside = [one for one in at if self.x.holds(number(one[2].x)) and self.y.holds(one[2].y or 0.0)]
+        return spread + line, self._signs(series, inside, shown)
+
+    def _signs(self, series: Series, at: Sequence[tuple[float, float, Point]], shown: Look) -> str:
+        if len(at) > _MANY:  # dots, which need not be pointed at
+            return path(
+                "".join(f"M{a:.1f} {b:.1f}m-1.4-1.4h2.8v2.8h-2.8z" for a, b, _ in at), "none", 0, "", shown.colour
+            )
+        axes = (self.given.x, self.given.y)
+        return "".join(sign(a, b, shown, self.palette.paper, say_point(series.name, one, *axes)) for a, b, one in at)
 
     def _error_bars(self, at: Sequence[tuple[float, float, Point]], x: Scale, y: Scale, shown: Look) -> str:
         ways = ""
@@ -321,7 +325,7 @@ def _beside_lines(
 # Names on one axis
 
 
-class Bars:
+class GroupedBars:
     """Groups of bars, side by side, or one below the other where the names of groups are long."""
 
     def __init__(self, given: Given):

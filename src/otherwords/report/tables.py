@@ -16,9 +16,9 @@ from ..scoring.layout import p_value
 
 #: What LaTeX has instead of a character; others beyond Latin letters are shown by engines that know Unicode.
 _LATEX = {
-    **{one: f"\\{one}" for one in "&%$#_{}"},
+    **{one: f"\\{one}" for one in "&%$#_{}"}, "[": "{[}", "*": "{*}",  # after a line's end, TeX would read these
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "\u2212": r"\ensuremath{-}", "–": "--",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "\u2212": r"\ensuremath{-}", "–": "--",
     "—": "---", "…": r"\ldots{}", "\u00a0": "~", "‘": "`", "’": "'", "“": "``", "”": "''", "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}", "→": r"\ensuremath{\to}", "←": r"\ensuremath{\leftarrow}", "×": r"\ensuremath{\times}",
     "±": r"\ensuremath{\pm}", "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "≠": r"\ensuremath{\ne}",
@@ -134,14 +134,14 @@ class Table:
         return out.getvalue()
 
     def latex(self) -> str:
-        r"""A `table` environment; its document needs `\usepackage{booktabs}`."""
+        r"""A `table` environment; its document needs `\usepackage[T1]{fontenc}\usepackage{booktabs}`."""
         star = "*" if len(self.columns) > _WIDE else ""
         sides = "".join("l" if one.unit == "text" else "r" for one in self.columns)
         lines = [
-            "% \\usepackage{booktabs}",
+            "% \\usepackage[T1]{fontenc}\\usepackage{booktabs}",
             f"\\begin{{table{star}}}[t]",
             "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
-            f"\\caption{{{latex_text(self.title)}}}",
+            f"\\caption{{{latex_text(self.title)}}}\\vspace{{4pt}}",
             f"\\label{{tab:{self.name}}}",
             f"\\begin{{tabular}}{{@{{}}{sides}@{{}}}}",
             "\\toprule",
