@@ -11,6 +11,18 @@ from .display import bars, print_json, print_line
 
 if TYPE_CHECKING:
     from ..papers.ie_experiment import IEOutcome
+    from ..papers.protocol import Estimate, PaperOutcome
+
+Experiment = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE.toml", help="The experiment. Default: the one that -o holds, else a small one on bundled data."
+    ),
+]
+Out = Annotated[
+    str, typer.Option("-o", "--out", metavar="FOLDER", help="The experiment's folder; repeat the command to continue.")
+]
+Init = Annotated[bool, typer.Option("--init", help="Write a commented FILE.toml to begin with, and end.")]
 
 app = typer.Typer(help="Run the whole protocol of a paper on your own data and models.", no_args_is_help=True)
 
@@ -22,20 +34,9 @@ def _papers() -> None:
 
 @app.command("ie-test")
 def ie_test(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE.toml",
-            help="The experiment. Default: the one that -o holds, else a small one on bundled data.",
-        ),
-    ] = "",
-    out: Annotated[
-        str,
-        typer.Option("-o", "--out", metavar="FOLDER", help="The experiment's folder; repeat the command to continue."),
-    ] = "",
-    init: Annotated[
-        bool, typer.Option("--init", help="Write a commented FILE.toml to begin with (default: ie-test.toml), and end.")
-    ] = False,
+    experiment: Experiment = "",
+    out: Out = "",
+    init: Init = False,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Three values of rho, two runs, at most 2,000 rows: to see whether it works."),
@@ -71,7 +72,9 @@ def ie_test(
     from ..running.engines import make_engine
 
     if init:
-        _init(experiment or "ie-test.toml")
+        from ..papers.ie_settings import template
+
+        _init("ie-test", experiment, template())
         return
     if not out:
         raise BadInput("no folder named", fix="name one with -o FOLDER")
@@ -94,14 +97,14 @@ def ie_test(
         _print(outcome)
 
 
-def _init(path: str) -> None:
+def _init(name: str, path: str, template: str) -> None:
     from pathlib import Path
 
     from ..papers.experiment import write_template
-    from ..papers.ie_settings import template
 
-    write_template(Path(path), template())
-    print_line(f"wrote {path}: edit it, then run otherwords paper ie-test {path} -o FOLDER (first with --quick)")
+    path = path or f"{name}.toml"
+    write_template(Path(path), template)
+    print_line(f"wrote {path}: edit it, then run otherwords paper {name} {path} -o FOLDER (first with --quick)")
 
 
 def _print(outcome: IEOutcome) -> None:
@@ -151,4 +154,90 @@ def _as_json(outcome: IEOutcome) -> dict[str, Any]:
         about["scan"] = {one.dataset: {"accepted": one.accepted, "proposed": one.proposed} for one in outcome.scans}
     if outcome.results is not None:
         about["decisions"] = outcome.results.decisions.to_dicts()
+    return about
+
+
+# The papers that measure
+
+
+def _command(name: str, summary: str) -> None:
+    """Add the command of a paper whose protocol asks models: all have the same options."""
+
+    def command(
+        experiment: Experiment = "",
+        out: Out = "",
+        init: Init = False,
+        quick: Annotated[bool, typer.Option("--quick", help="Few problems: ten minutes, with bundled models.")] = False,
+        dry_run: Annotated[
+            bool, typer.Option("--dry-run", help="Try a few problems; count what there would be, and how long.")
+        ] = False,
+        seed: opt.StudySeed = None,
+        engine: opt.EngineName = "in-process",
+        workers: opt.Workers = 0,
+        gpus: opt.Gpus = "",
+        gpu_share: opt.GpuShare = None,
+        plugin: opt.Plugins = [],  # noqa: B006
+        json: opt.Json = False,
+        quiet: opt.Quiet = False,
+    ) -> None:
+        from ..errors import BadInput
+        from ..papers.protocol import find_protocol, run_paper
+        from ..registry import load_plugins
+
+        protocol = find_protocol(name)
+        if init:
+            _init(name, experiment, protocol.template())
+            return
+        if not out:
+            raise BadInput("no folder named", fix="name one with -o FOLDER")
+        load_plugins(plugin)
+        by_whom = {"engine": engine, "workers": workers, "gpus": opt.gpu_numbers(gpus), "gpu_share": gpu_share}
+        chosen = {} if seed is None else {"seed": seed}
+        with bars(quiet or json):
+            outcome = run_paper(
+                protocol, experiment or None, out=out, quick=quick, dry_run=dry_run, engine=by_whom, **chosen
+            )
+        if json:
+            print_json(_paper_as_json(outcome))
+        elif not quiet:
+            _print_paper(outcome)
+
+    command.__doc__ = (
+        f"{summary}\n\n    Tables, figures and report.html go to FOLDER; finished cells are never repeated.\n"
+    )
+    app.command(name)(command)
+
+
+def _print_paper(outcome: PaperOutcome) -> None:
+    if outcome.estimate is not None:
+        _print_estimate(outcome.estimate)
+    if (results := outcome.results) is not None:
+        for tables in results.tables.values():
+            for table in tables:
+                typer.echo(table.markdown())
+        for name, reason in results.missing.items():
+            print_line(f"not here: {name}: {reason}")
+        if results.summary:
+            print_line(results.summary)
+        typer.echo(str(outcome.folder / "report.html"))
+
+
+def _print_estimate(found: Estimate) -> None:
+    cost = "" if found.cost is None else f", cost about {found.cost:,.2f}"
+    print_line(
+        f"{found.problems:,} problems; about {found.variants:,} variants and {found.answers:,} answers; "
+        f"{found.trainings:,} trainings; {found.requests:,} requests{cost}; about {duration(found.seconds)}"
+    )
+
+
+def _paper_as_json(outcome: PaperOutcome) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    about: dict[str, Any] = {"folder": str(outcome.folder)}
+    if outcome.estimate is not None:
+        about["estimate"] = asdict(outcome.estimate)
+    if (results := outcome.results) is not None:
+        about |= {"summary": results.summary, "missing": results.missing, "deviations": list(results.deviations)}
+        about["tables"] = {name: [one.name for one in some] for name, some in results.tables.items()}
+        about["figures"] = {name: [one.name for one in some] for name, some in results.figures.items()}
     return about

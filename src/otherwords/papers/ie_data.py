@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from ..datasets.intake import IN_FILE, is_without_text
+from ..datasets.intake import IN_FILE
 from ..datasets.source import Source, plain_records
 from ..errors import BadInput, OtherwordsError, caller_level
-from ..frames import is_unmarked, join_pieces
 from ..pipeline import varied
 from ..problem import Task, get_task
 from ..progress import current
@@ -28,37 +27,12 @@ from ..training.data import split_rows
 from ..validity.human import count_votes, read_ballots
 from ..variants.generating import surveyed, texts_of
 from ..variants.resampling import draws, first_rewordings, refuse_emptied
+from .data import DataPart, draw_rows, read_rows
 
 #: Written when a data set is ready: its key, its task, and counts of its rows.
 PREPARED = "prepared.json"
 #: The parts of which pairs are judged.
 JUDGED_PARTS = ("train", "test")
-
-
-class DataPart(BaseModel):
-    """Files or data sets that are read as one; `where` keeps rows with these values: {split = ["dev", "test"]}."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    data: list[str] = Field(min_length=1)
-    where: dict[str, list[str]] = {}
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
-    @field_validator("where", mode="before")
-    @classmethod
-    def _texts(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        several = {name: one if isinstance(one, list) else [one] for name, one in value.items()}
-        return {name: [_as_text(one) for one in some] for name, some in several.items()}
-
-
-def _as_text(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 class IEData(BaseModel):
@@ -128,7 +102,7 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
     sizes = {part: getattr(data, f"{part}_size", 0) for part in whole}
     if warn:
         _warn_fewer(name, whole, sizes)
-    drawn = {part: _draw(rows, sizes[part], seed) for part, rows in whole.items()}
+    drawn = {part: draw_rows(rows, sizes[part], seed) for part, rows in whole.items()}
     spec = surveyed(generator, lambda: _all_texts(whole.values(), task), folder / "tables", key)
     (folder / PREPARED).unlink(missing_ok=True)  # from here on the parts may be of two preparations
     current().start(f"phi {name}", sum(rows.height for rows in drawn.values()))
@@ -175,9 +149,9 @@ def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Ta
 
 
 def _whole_parts(name: str, data: IEData, task: Task, seed: int) -> dict[str, pl.DataFrame]:
-    train, test = _read(data, data.train, task, f"{name}: train"), _read(data, data.test, task, f"{name}: test")
+    train, test = read_rows(data, data.train, task, f"{name}: train"), read_rows(data, data.test, task, f"{name}: test")
     if isinstance(data.valid, DataPart):
-        valid = _read(data, data.valid, task, f"{name}: valid")
+        valid = read_rows(data, data.valid, task, f"{name}: valid")
     elif data.valid == 0:
         valid = train.clear()
     else:
@@ -189,38 +163,6 @@ def _whole_parts(name: str, data: IEData, task: Task, seed: int) -> dict[str, pl
         message = f"{name}: {shared:,} of {train.height:,} rows to train on have the texts of a row of the test set"
         warnings.warn(message, stacklevel=caller_level())
     return {"train": train, "valid": valid, "test": test}
-
-
-def _read(data: IEData, part: DataPart, task: Task, where: str) -> pl.DataFrame:
-    """The problems of a part, with labels; rows without a majority or with an empty text are left out."""
-    frames = [_read_one(data, part, name, task) for name in part.data]
-    if len(frames) > 1 and pl.concat([one["id"] for one in frames]).is_duplicated().any():
-        frames = [one.with_columns(pl.format("{}:{}", pl.lit(k), "id").alias("id")) for k, one in enumerate(frames, 1)]
-    rows = pl.concat(frames, how="diagonal_relaxed")
-    for column, values in part.where.items():
-        if column not in rows.columns:
-            fix = f"there are {', '.join(rows.columns)}"
-            raise BadInput("no such column", where=where, field=f"where.{column}", fix=fix)
-        rows = rows.filter(pl.col(column).cast(pl.String).is_in(values))
-    if not rows.height:
-        raise BadInput("no rows left", where=where, field="where" if part.where else "data", fix="give other data")
-    return rows
-
-
-def _read_one(data: IEData, part: DataPart, name: str, task: Task) -> pl.DataFrame:
-    source = data.source(part, [name])
-    rows = join_pieces(list(source.pieces()), task)
-    if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
-        raise BadInput(bad)
-    return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
-
-
-def _draw(rows: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:
-    """So many rows, in their order, if there are more; which ones hangs on the seed and their ids."""
-    if not size or size >= rows.height:
-        return rows
-    order = pl.Series(draws(rows["id"], seed_for(seed, "size"))).arg_sort()
-    return rows[order[:size].sort()]
 
 
 def _warn_fewer(name: str, whole: Mapping[str, pl.DataFrame], sizes: Mapping[str, int]) -> None:

@@ -1,0 +1,373 @@
+"""A paper's protocol on models and data of one's own: runs and trainings as cells, then its tables and figures.
+
+A protocol says which cells there are and what is made of them; here is what all of them share: settings, data that are
+read and drawn once, cells that are never repeated, the estimate of a dry run, and what is written at the end. A run is
+a cell that continues by itself: where models are added, only they are asked.
+"""
+
+import re
+import tempfile
+import time
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..errors import BadInput
+from ..models.answering import load
+from ..problem import Task
+from ..registry import load_plugins
+from ..report.figures import Figure
+from ..report.tables import Table
+from ..running.estimating import estimate
+from ..running.runner import run
+from ..storage.files import atomic, digest
+from ..storage.run_folder import RunFolder, is_whole, read_part
+from ..storage.specs import split_name
+from .data import PaperData
+from .experiment import (
+    CELL,
+    EXPERIMENT,
+    ExperimentSettings,
+    finish_cell,
+    opened,
+    read_cell,
+    read_settings,
+    refuse_other,
+    write_settings,
+)
+from .paper_page import write_results
+
+#: Problems of a data set that a dry run tries, to estimate the rest from.
+TRIED = 40
+#: The papers that have a protocol of this kind: the module and the class of each.
+PROTOCOLS: dict[str, tuple[str, str]] = {}
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+class PaperModel(BaseModel):
+    """A model of the experiment, and what tables group it by.
+
+    `label_map` translates its labels to the task's. `family` is its architecture and `size` its number of parameters
+    in millions; `distilled_from` names the model of the experiment that it was distilled from. `partial` marks one
+    that sees only a part of the input.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str
+    label_map: dict[str, str] = {}
+    family: str = ""
+    size: float = Field(0, ge=0)
+    distilled_from: str = ""
+    partial: bool = False
+
+
+class PaperSettings(ExperimentSettings):
+    """What a paper's experiment on data sets and models has: see the template that `--init` writes."""
+
+    datasets: dict[str, PaperData] = Field(min_length=1)
+    models: dict[str, PaperModel] = Field(min_length=1)
+    cache: str | Literal[False] | None = ""
+    canary: bool = True
+
+    @field_validator("cache", mode="after")
+    @classmethod
+    def _none(cls, value: Any) -> Any:
+        return None if value is False else value  # TOML has no null
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _specs(cls, value: Any) -> Any:
+        """A name alone is a model."""
+        named = value.items() if isinstance(value, Mapping) else ()
+        return {name: {"model": one} if isinstance(one, str) else one for name, one in named} or value
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _data(cls, value: Any) -> Any:
+        """A file alone is a data set, and so are several."""
+        named = value.items() if isinstance(value, Mapping) else ()
+        return {name: {"data": one} if isinstance(one, str | list) else one for name, one in named} or value
+
+    @field_validator("datasets", "models", mode="after")
+    @classmethod
+    def _file_names(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if not _NAME.fullmatch(name) or len(name) > 80:
+                raise BadInput(f"found {name!r}", fix="use letters, digits, and - _ . between them")
+        return value
+
+
+Settings = TypeVar("Settings", bound=PaperSettings)
+
+
+@dataclass(frozen=True)
+class PaperResults:
+    """What came out: tables and figures by their names in the paper, what is missing and why, and the deviations.
+
+    `exhibits` says which table or figure of the paper each one is, such as "Table 2"; `missing` gives the reason for
+    each that is not there. `summary` is one line for the terminal and the head of the page.
+    """
+
+    tables: dict[str, list[Table]] = field(default_factory=dict)
+    figures: dict[str, list[Figure]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    deviations: Sequence[str] = ()
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an experiment would take; counts of variants and answers, and seconds, are extrapolated from a few."""
+
+    problems: int = 0
+    variants: int = 0
+    answers: int = 0
+    trainings: int = 0
+    requests: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+
+    def __mul__(self, times: float) -> "Estimate":
+        """So many times as much."""
+        counts = {name: round(getattr(self, name) * times) for name in ("variants", "answers", "requests")}
+        return replace(
+            self, **counts, seconds=self.seconds * times, cost=None if self.cost is None else self.cost * times
+        )
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        costs = [one.cost for one in (self, other) if one.cost is not None]
+        names = ("problems", "variants", "answers", "trainings", "requests", "seconds")
+        added = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Estimate(**added, cost=sum(costs) if costs else None)
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """A run of the experiment: its folder, what decides its content, and its study."""
+
+    folder: str
+    key: str
+    study: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PaperOutcome:
+    """The folder of an experiment, and its results, or of a dry run the estimate."""
+
+    folder: Path
+    estimate: Estimate | None = None
+    results: PaperResults | None = None
+
+
+class Protocol(ABC, Generic[Settings]):
+    """A paper's experiment on its way. A subclass is one paper: its settings, its cells, its results."""
+
+    #: What the command and the file of settings are called.
+    name: ClassVar[str]
+    #: The paper, and how it is cited.
+    title: ClassVar[str]
+    bibtex: ClassVar[str]
+    #: What the paper does, in a paragraph for one's own methods section.
+    methods: ClassVar[str]
+    #: All tables and figures of the paper: each is among the results, or named as missing.
+    exhibits: ClassVar[tuple[str, ...]]
+    #: The settings, and those that `--quick` sets instead.
+    kind: ClassVar[type[PaperSettings]]
+    quick_settings: ClassVar[Mapping[str, Any]] = {}
+    quick_size: ClassVar[int] = 200
+    #: Settings that decide what is made of cells, not what they hold.
+    may_change: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, settings: Settings, folder: Path, engine: Mapping[str, Any]):
+        self.settings, self.folder, self.engine = settings, folder.absolute(), dict(engine)
+        self.tasks: dict[str, Task] = {}
+        self.rows: dict[str, int] = {}
+
+    @classmethod
+    def template(cls) -> str:
+        """The commented settings that `--init` writes; they work as they are, on bundled data."""
+        return (files(__package__) / f"{cls.name}.toml").read_text(encoding="utf-8")
+
+    # What a paper says itself
+
+    def refuse(self) -> None:
+        """Refuse settings that cannot work, before any work; data are not read yet."""
+
+    @abstractmethod
+    def planned(self) -> Iterable[RunCell]:
+        """The runs that can be known before any is done: what a dry run tries."""
+
+    def trainings(self) -> int:
+        """How many models are trained."""
+        return 0
+
+    @abstractmethod
+    def results(self) -> PaperResults:
+        """Do all cells, and make the tables and figures of the paper."""
+
+    # What all share
+
+    def prepare(self) -> None:
+        """Load the models' names, read and draw all data, and take the folder; what is there is kept."""
+        settings = self.settings
+        self.refuse()
+        content = {f"the data of {name}": data.signature() for name, data in settings.datasets.items()}
+        refuse_other(self.folder, settings, content, (*self.may_change, "cache", "canary"), ("datasets", "models"))
+        for name, data in settings.datasets.items():
+            problems, self.tasks[name] = data.problems(f"datasets.{name}", settings.seed)
+            self.rows[name] = problems.height
+            if not is_whole(self.problems(name)) or not read_part(self.problems(name)).equals(problems):
+                with atomic(self.problems(name)) as draft:
+                    problems.write_parquet(draft)
+        for name in settings.models:
+            self.refuse_unfit_model(name)
+        write_settings(self.folder, settings, content)
+
+    def refuse_unfit_model(self, name: str) -> None:
+        """Refuse a model that cannot be loaded, or not for the task of a data set, before any work."""
+        for dataset, task in self.tasks.items():
+            try:
+                load(self.spec(name), task, self.settings.models[name].label_map)
+            except BadInput as error:
+                fix = error.fix
+                raise BadInput(
+                    f"{dataset}: {error.message}", where=error.where, field=f"models.{name}", fix=fix
+                ) from None
+
+    def problems(self, dataset: str) -> Path:
+        """Where the problems of a data set are, drawn."""
+        return self.folder / "data" / f"{dataset}.parquet"
+
+    def spec(self, model: str) -> str:
+        """A model under its name in the experiment."""
+        return f"{model}={split_name(self.settings.models[model].model)[1]}"
+
+    def cell(self, place: str, datasets: Sequence[str], models: Sequence[str] = (), **settings: Any) -> RunCell:
+        """A run in the folder `cells/PLACE`, of some data sets and models; the settings are those of a study."""
+        chosen = list(models) or list(self.settings.models)
+        maps = {name: one for name in chosen if (one := self.settings.models[name].label_map)}
+        study = {
+            "name": place.replace("/", "-"), "data": [str(self.problems(one)) for one in datasets],
+            "models": [self.spec(one) for one in chosen], "label_map": maps, "seed": self.settings.seed,
+            "cache": self.settings.cache, "canary": self.settings.canary, "plugins": self.settings.plugins, **settings,
+        }  # fmt: skip
+        data = [self.settings.datasets[one].signature() for one in datasets]
+        return RunCell(str(self.folder / "cells" / place), digest(data, study)[:16], study)
+
+    def run(self, cell: RunCell) -> Path:
+        """The folder of a cell's run; one that is done is not repeated."""
+        place = Path(cell.folder)
+        if read_cell(cell) is None:
+            started = time.perf_counter()
+            (place / CELL).unlink(missing_ok=True)
+            run({**cell.study, **self.engine}, out=place / "run")
+            finish_cell(cell, {"seconds": round(time.perf_counter() - started, 3)})
+        return place / "run"
+
+    # A dry run
+
+    def estimated(self) -> Estimate:
+        """What all planned runs would take, from a try of each on a few problems; nothing is sent to a server."""
+        total = Estimate(problems=sum(self.rows.values()), trainings=self.trainings())
+        with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+            for number, cell in enumerate(self.planned()):
+                if read_cell(cell) is None:
+                    total += self._tried(cell, Path(place) / str(number))
+        return total
+
+    def _tried(self, cell: RunCell, place: Path) -> Estimate:
+        whole = [pl.read_parquet(path) for path in cell.study["data"]]
+        rows = sum(one.height for one in whole)
+        size = -(-TRIED // len(whole))
+        place.mkdir()
+        data = [str(place / Path(path).name) for path in cell.study["data"]]
+        for some, path in zip(whole, data, strict=True):
+            some.sample(min(size, some.height), seed=self.settings.seed, shuffle=True).write_parquet(path)
+        tried = sum(min(size, one.height) for one in whole)
+        study = {**cell.study, "data": data, "cache": None}
+        served = [one for one in study["models"] if self._asks_server(one)]
+        found = _requests({**study, "models": served}) if served else Estimate()
+        started = time.perf_counter()
+        if local := [one for one in study["models"] if one not in served]:
+            folder = RunFolder(run({**study, "models": local}, out=place / "run").folder)
+            variants, answers = folder.scan("variants"), folder.scan("answers")
+            counts = [one.select(pl.len()).collect().item() for one in (variants, answers)]
+            found += Estimate(variants=counts[0], answers=counts[1])
+        found += Estimate(seconds=time.perf_counter() - started)
+        return found * (rows / tried)
+
+    def _asks_server(self, spec: str) -> bool:
+        task = next(iter(self.tasks.values()))
+        return load(spec, task, self.settings.models[split_name(spec)[0]].label_map).model.keep_replies is not None
+
+
+def _requests(study: Mapping[str, Any]) -> Estimate:
+    """What servers would be asked; every answer is a request."""
+    found = estimate(dict(study)).values()
+    costs = [one["cost"] for one in found if one.get("cost") is not None]
+    count = sum(one["requests"] for one in found)
+    return Estimate(answers=count, requests=count, cost=sum(costs) if costs else None)
+
+
+def find_protocol(name: str) -> type[Protocol[Any]]:
+    """The protocol of a paper; its module is imported when it is asked for."""
+    module, kind = PROTOCOLS[name]
+    found: type[Protocol[Any]] = getattr(import_module(f".{module}", __package__), kind)
+    return found
+
+
+def run_paper(
+    protocol: type[Protocol[Any]],
+    source: str | Path | Mapping[str, Any] | None = None,
+    *,
+    out: str | Path,
+    quick: bool = False,
+    dry_run: bool = False,
+    engine: Mapping[str, Any] | None = None,
+    **overrides: Any,
+) -> PaperOutcome:
+    """Run a paper's protocol into a folder. Finished cells are never repeated; another experiment there is refused.
+
+    `source` is a TOML file, a mapping, or None: the experiment that the folder holds, else the bundled one. With
+    `quick`, few problems and draws. With `dry_run`, a few problems of each run, and an estimate of all. `engine` has
+    the settings of a study that say by whom work is done: engine, workers, gpus.
+    """
+    folder = Path(out)
+    settings = _read(protocol, source, folder, quick, overrides)
+    load_plugins(settings.plugins)
+    experiment = protocol(settings, folder, engine or {})
+    with opened(folder):
+        experiment.prepare()
+        if dry_run:
+            return PaperOutcome(folder, estimate=experiment.estimated())
+        results = experiment.results()
+        lacking = [
+            one for one in protocol.exhibits if not {one} & {*results.tables, *results.figures, *results.missing}
+        ]
+        assert not lacking, f"neither there nor missing: {lacking}"
+        write_results(experiment, results)
+        return PaperOutcome(folder, results=results)
+
+
+def _read(
+    protocol: type[Protocol[Any]],
+    source: str | Path | Mapping[str, Any] | None,
+    folder: Path,
+    quick: bool,
+    overrides: Mapping[str, Any],
+) -> PaperSettings:
+    if source is None:
+        source = folder if (folder / EXPERIMENT).is_file() else tomllib.loads(protocol.template())
+    settings = read_settings(protocol.kind, source, **{**(protocol.quick_settings if quick else {}), **overrides})
+    for data in settings.datasets.values() if quick else ():
+        data.size = min(data.size or protocol.quick_size, protocol.quick_size)
+    return settings

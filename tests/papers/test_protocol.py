@@ -1,0 +1,112 @@
+"""The frame of a paper's protocol: settings, data, cells that are never repeated, the dry run, and what is written."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.papers import protocol
+from otherwords.papers.protocol import PaperResults, PaperSettings, Protocol, run_paper
+from otherwords.pipeline import score
+from otherwords.report.figures import Axis, Figure, Panel, Series
+from otherwords.report.tables import Table, TableCell, TableColumn
+
+
+class FlipSettings(PaperSettings):
+    generator: str = "contractions"
+
+
+class Flips(Protocol[FlipSettings]):
+    """A made-up paper with two tables and a figure: the flip rate of each model on each data set."""
+
+    name, title, bibtex, methods = "flips", "Flips <of> a paper", "@article{flips}", "Models are asked twice."
+    exhibits = ("Table 1", "Table 2", "Figure 1")
+    kind = FlipSettings
+    quick_size = 20
+
+    def planned(self):
+        return [self.cell(name, [name], vary=[self.settings.generator]) for name in self.settings.datasets]
+
+    def results(self):
+        rows, bars = [], []
+        for cell, name in zip(self.planned(), self.settings.datasets, strict=True):
+            for one in score(self.run(cell), ["flip_rate"]):
+                rows.append([name, one.model, TableCell(one.value, one.low, one.high)])
+                bars.append(Series.of(one.model, [name], [one.value], [one.low], [one.high]))
+        columns = [TableColumn("data"), TableColumn("model"), TableColumn("flip rate", "share")]
+        figure = Figure("figure-1", "Flips", "bars", [Panel("", bars)], y=Axis("flip rate", "share"))
+        return PaperResults(
+            {"Table 1": [Table("table-1", "Flips", columns, rows)]}, {"Figure 1": [figure]},
+            {"Table 2": "no verdicts"}, ("nothing is reworded twice",), "The answers hold.",
+        )  # fmt: skip
+
+
+SETTINGS = {
+    "datasets": {"everyday": {"data": "everyday", "size": 30}},
+    "models": {"bow": "scripted", "other": {"model": "scripted(seed=2)", "family": "script"}},
+    "cache": None,
+    "canary": False,
+}
+
+
+def test_a_protocol_leaves_tables_figures_and_a_page(tmp_path):
+    outcome = run_paper(Flips, SETTINGS, out=tmp_path / "flips")
+    files = {path.relative_to(tmp_path / "flips").as_posix() for path in (tmp_path / "flips").rglob("*.*")}
+    expected = {"tables/table-1.md", "tables/table-1.csv", "tables/table-1.tex", "figures/figure-1.svg", "report.html"}
+    assert files >= {*expected, "figures/figure-1.json", "experiment.toml", "data/everyday.parquet"}
+    page = (tmp_path / "flips" / "report.html").read_text()
+    assert "Flips &lt;of&gt; a paper" in page
+    assert "no verdicts" in page
+    assert "The answers hold." in page
+    assert outcome.results is not None
+    assert len(outcome.results.tables["Table 1"][0].rows) == 2
+    assert pl.read_parquet(tmp_path / "flips" / "data" / "everyday.parquet").height == 30
+
+
+def test_finished_cells_are_not_run_again_and_a_new_model_is_added(tmp_path, monkeypatch):
+    run_paper(Flips, SETTINGS, out=tmp_path / "flips")
+    before = (tmp_path / "flips" / "report.html").read_bytes()
+    monkeypatch.setattr(protocol, "run", lambda *_, **__: pytest.fail("a finished cell was run"))
+    run_paper(Flips, out=tmp_path / "flips")
+    assert (tmp_path / "flips" / "report.html").read_bytes() == before
+    monkeypatch.undo()
+    more = {**SETTINGS, "models": {**SETTINGS["models"], "third": "scripted(seed=3)"}}
+    outcome = run_paper(Flips, more, out=tmp_path / "flips")
+    assert [row[1] for row in outcome.results.tables["Table 1"][0].rows] == ["bow", "other", "third"]
+
+
+def test_another_experiment_in_the_folder_is_refused(tmp_path):
+    run_paper(Flips, SETTINGS, out=tmp_path / "flips")
+    with pytest.raises(BadInput, match="contains another experiment: generator is"):
+        run_paper(Flips, {**SETTINGS, "generator": "structural"}, out=tmp_path / "flips")
+
+
+def test_a_dry_run_counts_without_results(tmp_path):
+    outcome = run_paper(Flips, SETTINGS, out=tmp_path / "flips", dry_run=True)
+    assert outcome.estimate.problems == 30
+    assert outcome.estimate.answers >= 60
+    assert outcome.estimate.requests == 0
+    assert not (tmp_path / "flips" / "report.html").exists()
+    assert not (tmp_path / "flips" / "cells").exists()
+
+
+def test_quick_takes_fewer_problems(tmp_path):
+    run_paper(Flips, SETTINGS, out=tmp_path / "flips", quick=True)
+    assert pl.read_parquet(tmp_path / "flips" / "data" / "everyday.parquet").height == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"models": {"no": "no-such-model"}}, "no-such-model"),
+        ({"models": {"a/b": "scripted"}}, "found 'a/b'"),
+        ({"datasets": {"x": "nowhere.jsonl"}}, "nowhere.jsonl"),
+        ({"datasets": {"x": {"data": "everyday", "where": {"split": "none"}}}}, "no rows left"),
+        ({"generators": "contractions"}, "no such setting"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_work(tmp_path, change, message):
+    with pytest.raises(Exception, match=message):
+        run_paper(Flips, {**SETTINGS, **change}, out=tmp_path / "flips")
+    assert not (tmp_path / "flips").exists()
