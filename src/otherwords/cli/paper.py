@@ -11,7 +11,7 @@ from .display import bars, print_json, print_line
 
 if TYPE_CHECKING:
     from ..papers.ie_experiment import IEOutcome
-    from ..papers.protocol import Estimate, PaperOutcome
+    from ..papers.protocol import PaperEstimate, PaperOutcome
 
 Experiment = Annotated[
     str,
@@ -222,7 +222,7 @@ def _print_paper(outcome: PaperOutcome) -> None:
         typer.echo(str(outcome.folder / "report.html"))
 
 
-def _print_estimate(found: Estimate) -> None:
+def _print_estimate(found: PaperEstimate) -> None:
     cost = "" if found.cost is None else f", cost about {found.cost:,.2f}"
     print_line(
         f"{found.problems:,} problems; about {found.variants:,} variants and {found.answers:,} answers; "

@@ -1,9 +1,10 @@
 """What a paper's experiment leaves: tables and figures as files, and one page that shows all of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
@@ -13,37 +14,42 @@ from ..report.figures import STYLE, Figure
 from ..report.tables import Table
 from ..storage.files import write_text
 
-if TYPE_CHECKING:
-    from .protocol import PaperResults, Protocol
+
+@dataclass(frozen=True)
+class PaperResults:
+    """What came out: tables and figures by their names in the paper, what is missing and why, and the deviations.
+
+    `exhibits` says which table or figure of the paper each one is, such as "Table 2"; `missing` gives the reason for
+    each that is not there. `summary` is one line for the terminal and the head of the page.
+    """
+
+    tables: dict[str, list[Table]] = field(default_factory=dict)
+    figures: dict[str, list[Figure]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    deviations: Sequence[str] = ()
+    summary: str = ""
 
 
-def write_results(experiment: "Protocol[Any]", results: "PaperResults") -> Path:
-    """Write tables/, figures/ and the page report.html into the folder of the experiment; give the page."""
+def write_results(folder: Path, results: PaperResults, about: Mapping[str, Any]) -> Path:
+    """Write tables/, figures/ and the page report.html into the folder of an experiment; give the page.
+
+    `about` has the paper's title, methods, BibTeX entry and exhibits, and the experiment's seed, data, models, command.
+    """
     tables = [one for some in results.tables.values() for one in some]
     figures = [one for some in results.figures.values() for one in some]
-    write_exhibits(experiment.folder, tables, figures)
-    page = experiment.folder / "report.html"
-    write_text(page, render(experiment, results))
+    write_exhibits(folder, tables, figures)
+    page = folder / "report.html"
+    write_text(page, render(results, about))
     return page
 
 
-def render(experiment: "Protocol[Any]", results: "PaperResults") -> str:
+def render(results: PaperResults, about: Mapping[str, Any]) -> str:
     """The page: the exhibits in the paper's order, what is missing, what deviates, and how to repeat and cite it."""
     template = (files(__package__) / "paper.html.jinja").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    settings = experiment.settings
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
+    shown = list(_in_order(about["exhibits"], results.tables, results.figures))
     return environment.from_string(template).render(
-        protocol=type(experiment),
-        results=results,
-        exhibits=list(_in_order(experiment.exhibits, results.tables, results.figures)),
-        style=STYLE,
-        version=__version__,
-        seed=settings.seed,
-        datasets={name: experiment.rows[name] for name in settings.datasets},
-        models={name: one.model for name, one in settings.models.items()},
-        command=f"otherwords paper {experiment.name} experiment.toml -o FOLDER",
+        paper=about, results=results, exhibits=shown, style=STYLE, version=__version__
     )
 
 

@@ -11,7 +11,7 @@ import time
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -24,8 +24,6 @@ from ..errors import BadInput
 from ..models.answering import load
 from ..problem import Task
 from ..registry import load_plugins
-from ..report.figures import Figure
-from ..report.tables import Table
 from ..running.estimating import estimate
 from ..running.runner import run
 from ..storage.files import atomic, digest
@@ -43,7 +41,7 @@ from .experiment import (
     refuse_other,
     write_settings,
 )
-from .paper_page import write_results
+from .paper_page import PaperResults, write_results
 
 #: Problems of a data set that a dry run tries, to estimate the rest from.
 TRIED = 40
@@ -110,22 +108,7 @@ Settings = TypeVar("Settings", bound=PaperSettings)
 
 
 @dataclass(frozen=True)
-class PaperResults:
-    """What came out: tables and figures by their names in the paper, what is missing and why, and the deviations.
-
-    `exhibits` says which table or figure of the paper each one is, such as "Table 2"; `missing` gives the reason for
-    each that is not there. `summary` is one line for the terminal and the head of the page.
-    """
-
-    tables: dict[str, list[Table]] = field(default_factory=dict)
-    figures: dict[str, list[Figure]] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
-    deviations: Sequence[str] = ()
-    summary: str = ""
-
-
-@dataclass(frozen=True)
-class Estimate:
+class PaperEstimate:
     """What an experiment would take; counts of variants and answers, and seconds, are extrapolated from a few."""
 
     problems: int = 0
@@ -136,18 +119,18 @@ class Estimate:
     cost: float | None = None
     seconds: float = 0.0
 
-    def __mul__(self, times: float) -> "Estimate":
+    def __mul__(self, times: float) -> "PaperEstimate":
         """So many times as much."""
         counts = {name: round(getattr(self, name) * times) for name in ("variants", "answers", "requests")}
         return replace(
             self, **counts, seconds=self.seconds * times, cost=None if self.cost is None else self.cost * times
         )
 
-    def __add__(self, other: "Estimate") -> "Estimate":
+    def __add__(self, other: "PaperEstimate") -> "PaperEstimate":
         costs = [one.cost for one in (self, other) if one.cost is not None]
         names = ("problems", "variants", "answers", "trainings", "requests", "seconds")
         added = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return Estimate(**added, cost=sum(costs) if costs else None)
+        return PaperEstimate(**added, cost=sum(costs) if costs else None)
 
 
 @dataclass(frozen=True)
@@ -164,7 +147,7 @@ class PaperOutcome:
     """The folder of an experiment, and its results, or of a dry run the estimate."""
 
     folder: Path
-    estimate: Estimate | None = None
+    estimate: PaperEstimate | None = None
     results: PaperResults | None = None
 
 
@@ -273,18 +256,27 @@ class Protocol(ABC, Generic[Settings]):
             finish_cell(cell, {"seconds": round(time.perf_counter() - started, 3)})
         return place / "run"
 
+    def about(self) -> dict[str, Any]:
+        """What the page says of the experiment, beside its results."""
+        settings, command = self.settings, f"otherwords paper {self.name} experiment.toml -o FOLDER"
+        return {
+            "title": self.title, "methods": self.methods, "bibtex": self.bibtex, "exhibits": self.exhibits,
+            "seed": settings.seed, "datasets": self.rows, "command": command,
+            "models": {name: one.model for name, one in settings.models.items()},
+        }  # fmt: skip
+
     # A dry run
 
-    def estimated(self) -> Estimate:
+    def estimated(self) -> PaperEstimate:
         """What all planned runs would take, from a try of each on a few problems; nothing is sent to a server."""
-        total = Estimate(problems=sum(self.rows.values()), trainings=self.trainings())
+        total = PaperEstimate(problems=sum(self.rows.values()), trainings=self.trainings())
         with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
             for number, cell in enumerate(self.planned()):
                 if read_cell(cell) is None:
                     total += self._tried(cell, Path(place) / str(number))
         return total
 
-    def _tried(self, cell: RunCell, place: Path) -> Estimate:
+    def _tried(self, cell: RunCell, place: Path) -> PaperEstimate:
         whole = [pl.read_parquet(path) for path in cell.study["data"]]
         rows = sum(one.height for one in whole)
         size = -(-TRIED // len(whole))
@@ -295,14 +287,14 @@ class Protocol(ABC, Generic[Settings]):
         tried = sum(min(size, one.height) for one in whole)
         study = {**cell.study, "data": data, "cache": None}
         served = [one for one in study["models"] if self._asks_server(one)]
-        found = _requests({**study, "models": served}) if served else Estimate()
+        found = _requests({**study, "models": served}) if served else PaperEstimate()
         started = time.perf_counter()
         if local := [one for one in study["models"] if one not in served]:
             folder = RunFolder(run({**study, "models": local}, out=place / "run").folder)
             variants, answers = folder.scan("variants"), folder.scan("answers")
             counts = [one.select(pl.len()).collect().item() for one in (variants, answers)]
-            found += Estimate(variants=counts[0], answers=counts[1])
-        found += Estimate(seconds=time.perf_counter() - started)
+            found += PaperEstimate(variants=counts[0], answers=counts[1])
+        found += PaperEstimate(seconds=time.perf_counter() - started)
         return found * (rows / tried)
 
     def _asks_server(self, spec: str) -> bool:
@@ -310,12 +302,12 @@ class Protocol(ABC, Generic[Settings]):
         return load(spec, task, self.settings.models[split_name(spec)[0]].label_map).model.keep_replies is not None
 
 
-def _requests(study: Mapping[str, Any]) -> Estimate:
+def _requests(study: Mapping[str, Any]) -> PaperEstimate:
     """What servers would be asked; every answer is a request."""
     found = estimate(dict(study)).values()
     costs = [one["cost"] for one in found if one.get("cost") is not None]
     count = sum(one["requests"] for one in found)
-    return Estimate(answers=count, requests=count, cost=sum(costs) if costs else None)
+    return PaperEstimate(answers=count, requests=count, cost=sum(costs) if costs else None)
 
 
 def find_protocol(name: str) -> type[Protocol[Any]]:
@@ -354,7 +346,7 @@ def run_paper(
             one for one in protocol.exhibits if not {one} & {*results.tables, *results.figures, *results.missing}
         ]
         assert not lacking, f"neither there nor missing: {lacking}"
-        write_results(experiment, results)
+        write_results(experiment.folder, results, experiment.about())
         return PaperOutcome(folder, results=results)
 
 
