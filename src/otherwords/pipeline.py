@@ -17,6 +17,7 @@ from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_ru
 from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.groups import pool_templates as pooled
+from .answers.looked_up import FAMILY
 from .answers.reading import answered, separate_rejects
 from .answers.roles import split_roles
 from .answers.suspicions import Suspicions, warn_suspicious
@@ -46,7 +47,7 @@ from .models.repeating import refuse_wrong_repeats, repeats_of, warn_asked_once,
 from .problem import UNREADABLE, Repeat, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
-from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
+from .scoring.grouped import averages, family_means, measure_groups, measure_together, weigh_groups
 from .scoring.requirements import (
     group_columns,
     missing_metrics,
@@ -383,6 +384,7 @@ def score(
     found[0].warn(there) if found else warn_suspicious(table, location, there)
     if weights:
         scores += averages(scores, weights)
+    scores += family_means(scores, by)
     if out:
         tables.write([scores.to_polars()], out)
     return scores
@@ -462,6 +464,7 @@ def scored(
     unless that was `checked`.
     """
     answers, where = answered(answers, where)
+    by = [column for column in by if not column.startswith(FAMILY)]  # whose groups are means of what follows
     bound, lenient = choose(using)
     settings.warn_few(bound)
     labels: Sequence[str] = ()

@@ -85,3 +85,20 @@ def test_only_useful_columns_are_shown(cli, problems, place):
         assert "bucket" in head
         assert "pred:scr" in head
         assert not any(name in head for name in ("check:", "cluster", "changes", "how"))
+
+
+def test_problems_below_a_mean_accuracy(cli, answers, place):
+    """a has 0 of 4 answers right, b 2 of 4, c all."""
+    found = json.loads(cli("audit", answers, "--below", 0.5, "--json").stdout)
+    assert [(one["bucket"], one["mean_accuracy"]) for one in found] == [("a", 0)]
+    found = json.loads(cli("audit", answers, "--below", 0.51, "--json").stdout)
+    assert [(one["bucket"], one["mean_accuracy"], one["annotators"]) for one in found] == [
+        ("a", 0, "y x y"),
+        ("b", 0.5, "y x y"),
+    ]
+    assert "1 problems: mean accuracy over models below 0.05" in cli("audit", answers, "--below", 0.05).stderr
+
+
+@pytest.mark.parametrize("options", [("--below", 0), ("--below", 1.5), ("--below", 0.1, "--list", "hard-cases")])
+def test_wrong_bounds(cli, answers, options):
+    assert "--below" in cli("audit", answers, *options, rc=2).stderr

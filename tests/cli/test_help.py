@@ -29,7 +29,9 @@ COMMANDS = dict(_commands())
 
 def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
-        "run", "vary", "resample", "check", "profile", "probe", "answer", "score", "compare", "circularity", "audit",
+        "run", "vary", "resample",
+        "select partition", "select aflite", "select deciles", "select sample",
+        "check", "profile", "probe", "answer", "score", "compare", "circularity", "audit",
         "reproduce", "paper ie-test",
         "report",
         "export",

@@ -15,6 +15,7 @@ import polars as pl
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
 from ..frames import TEMPLATE
 from ..problem import rounded
+from .looked_up import ANSWERS, is_looked_up, look_up
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
 from .table import COUNT, Location, cluster_text, count_rows, is_original, label_texts
 
@@ -83,7 +84,7 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
     """The whole table, then its groups: variants by their own value, each with its original.
 
     Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
-    right or wrong.
+    right or wrong; others are looked up in files (`looked_up`).
     """
     if scored_as_a_whole(answers, by):
         yield None, answers
@@ -152,6 +153,8 @@ def values_of(answers: pl.DataFrame, column: str) -> pl.Series:
 def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
     if column in answers.columns:
         return answers
+    if is_looked_up(column):
+        return answers.with_columns(look_up(answers, column))
     if column in ("label", "original") and answers["gold"].null_count() == answers.height:
         raise Unmeasurable("no gold labels", field=column, fix="group by a column of the table")
     if column == "original" and not answers.select(is_original().any()).item():
@@ -169,8 +172,8 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def group_names(table: pl.DataFrame, column: str) -> list[str]:
     """The groups of a column, as scores name them."""
-    if column == "original" and column not in table.columns:
-        return ["original=right", "original=wrong"]
+    if (column == "original" or column.startswith(ANSWERS)) and column not in table.columns:
+        return [f"{column}=right", f"{column}=wrong"]
     values = label_texts(table["gold"]) if column == "label" and column not in table.columns else table[column]
     return [f"{column}={value}" for value in values.drop_nulls().unique().sort().to_list() if str(value).strip()]
 

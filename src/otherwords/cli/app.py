@@ -32,6 +32,7 @@ from . import (
     resample,
     run,
     score,
+    select,
     train,
     vary,
 )
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Definition] = {
     "run": run.run,
     "vary": vary.vary,
     "resample": resample.resample,
+    "select": select.app,
     "check": check.check,
     "profile": profile.profile,
     "probe": probe.probe,

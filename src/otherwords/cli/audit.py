@@ -25,6 +25,12 @@ def audit(
             "wrong on a variant; hard-always: on every variant.",
         ),
     ] = "never-right",
+    below: Annotated[
+        float | None,
+        typer.Option(
+            "--below", metavar="SHARE", help="Instead: problems with a lower mean accuracy over models, as in 0.05."
+        ),
+    ] = None,
     task: Annotated[
         str,
         typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
@@ -59,13 +65,15 @@ def audit(
     from .tables import frame_table
 
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
-    listed = list_problems(answers, which, task=task, suite=suite or None, runs_of=runs_of, out=out or None, **names)
+    names |= {"suite": suite or None, "runs_of": runs_of, "below": below, "out": out or None}
+    listed = list_problems(answers, which, task=task, **names)
     if json and out != "-":  # which has the same as JSON lines
         print_json(listed.to_dicts())
     elif not quiet and out != "-":
         if listed.height:
             console().print(frame_table(_useful(listed)))
-        print_line(f"{listed.height:,} problems: {which}")
+        what = which if below is None else f"mean accuracy over models below {below:g}"
+        print_line(f"{listed.height:,} problems: {what}")
 
 
 def _useful(listed: Any) -> Any:

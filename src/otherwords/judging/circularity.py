@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
+from ..answers.looked_up import check_file, is_looked_up
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName, Unmeasurable
@@ -153,7 +154,9 @@ def _measurable(using: list[Bound], table: pl.DataFrame, *, named: bool) -> list
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:
     known = {*table.columns, "label", "original"} - {"id", "of", *task.fields}
     known -= {"label", "original"} if table["label"].null_count() else set()
-    if wrong := [name for name in by if name not in known]:
+    for name in filter(is_looked_up, by):
+        check_file(name)
+    if wrong := [name for name in by if name not in known and not is_looked_up(name)]:
         raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
 
 

@@ -17,7 +17,7 @@ from ..answers.alignment import Columns, Names, TableOrPath, align, is_run, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers, Array
 from ..datasets.suite import Suite, SuiteName, open_suite
-from ..errors import BadInput, UnknownName
+from ..errors import BadInput, UnknownName, setting
 from ..frames import with_texts
 from ..problem import AGAIN, Task, get_task
 from ..registry import metrics
@@ -143,18 +143,21 @@ def audit(
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
     runs_of: str = "",
+    below: float | None = None,
     out: str | Path | None = None,
 ) -> pl.DataFrame:
     """Make one of the lists of an answers table, or of several, and write it to `out` if there is one.
 
     The problems come with their texts where a `suite` has them, such as the buckets of a run folder that is given.
     `columns` and `labels` map foreign columns and labels, as in `score`. `runs_of` names the column with the model of
-    each run, as in the metric `hard_cases`.
+    each run, as in the metric `hard_cases`. With `below`, the list has the problems whose mean accuracy over models, on
+    their variants, is below that share, in a column `mean_accuracy`, the lowest first: MERGE looks at those below 0.05.
     """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
     sources = frames_or_names(answers, "the answers")
     tables.refuse_unwritable(out, *sources)
+    _refuse_wrong_bound(below, which)
     if runs_of and which == "never-right":
         fix = "leave it out: a run is as good as a model there"
         raise BadInput("only hard cases are counted by model", field="runs_of", fix=fix)
@@ -163,12 +166,35 @@ def audit(
         suite = next((str(one) for one in sources if is_run(one)), None)
     texts = None if suite is None else open_suite(suite, task)
     models = _models(sources, names)
-    hard = are_never_right(models) if which == "never-right" else are_hard(models, which == "hard-always", runs_of)
-    problems = _listed(models, hard)
+    if below is not None:
+        problems = _listed_below(models, below)
+    else:
+        hard = are_never_right(models) if which == "never-right" else are_hard(models, which == "hard-always", runs_of)
+        problems = _listed(models, hard)
     problems = problems if texts is None else _with_texts(problems, texts)
     if out:
         tables.write([problems], out)
     return problems
+
+
+def _refuse_wrong_bound(below: float | None, which: str) -> None:
+    option = setting("--below", "below")
+    if below is not None and not 0 < below <= 1:
+        raise BadInput(f"found {below:g}", field=option, fix="give a share above 0 and up to 1, as in 0.05")
+    if below is not None and which != "never-right":
+        raise BadInput(f"is a list of its own, beside {which}", field=option, fix="leave out one of them")
+
+
+def _listed_below(models: Sequence[Answers], below: float) -> pl.DataFrame:
+    """The problems whose mean accuracy over models is below a share, the lowest first."""
+    count = models[0].n_variants
+    mean = np.sum([one.variants[0] for one in models], axis=0) / np.maximum(count * len(models), 1)
+    chosen = (count > 0) & (mean < below)
+    names = models[0].frame["bucket"].gather(models[0].originals)
+    means = pl.DataFrame({"bucket": names, "mean_accuracy": mean}).filter(pl.Series(chosen))
+    listed = _listed(models, chosen).join(means, on="bucket", how="left", maintain_order="left")
+    first = ["bucket", "gold", "variants", "mean_accuracy"]
+    return listed.select(*first, pl.exclude(first)).sort("mean_accuracy", "bucket")
 
 
 def _with_texts(problems: pl.DataFrame, suite: Suite) -> pl.DataFrame:

@@ -6,15 +6,18 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MULTIPLE_CHOICE, Folder, OpenModel, find, open_model
-from ..inference.joining import JOIN_KEY, Join, Row
+from ..inference.joining import JOIN_KEY, Join, LazyRows, Row
 from ..inference.lean import LeanClassifier, lean_classifier
 from ..inference.tokens import Beginning, Tokens, clean, lost_pairs, mark_lost, row_encoder
 from ..inference.torch_device import compile_layers
-from ..problem import TASKS, Task
+from ..problem import TASKS, Batch, Task
 from ..registry import models
-from .model import Model, label_names, reply
+from .model import Model, label_names, reply, texts_of
+from .predictions import Floats
 from .repeating import local_ways
 
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
@@ -103,7 +106,22 @@ def hf(
         positions=opened.room,
         uses_all_cores=True,
         ways=local_ways(batch_invariant=False),
+        embed=partial(_first_tokens, opened, way, choice),
     )
+
+
+def _first_tokens(opened: OpenModel, join: str, choice: bool, batch: Batch) -> Floats:
+    """The last layer's first token of each problem; in a choice, those of all options side by side."""
+    way, options = texts_of(batch.task, join, opened.who, choice=choice)
+    encode = _encoder(opened.tokenizer, opened.length)
+    (states,), _ = opened.scheduler(encode, partial(_first_states, opened.model))(LazyRows(batch, way, options))
+    return np.asarray(states, np.float64).reshape(len(batch), -1)
+
+
+def _first_states(classifier: Any, **inputs: Any) -> tuple[Any, ...]:
+    states, mask = classifier.base_model(**inputs)[0], inputs.get("attention_mask")
+    first = 0 if mask is None else mask.long().argmax(dim=1)  # texts may be padded on the left
+    return (states[range(len(states)), first].float(),)
 
 
 def is_choice(folder: Folder) -> bool:

@@ -66,7 +66,7 @@ class Model:
     that gives the same answer to the same text, whatever happens, has none. `columns` are constant columns of its
     answers. `keep_replies` is called before a model is asked, with the file of the answer cache and a time: a model
     that stores replies one by one does so beside that file, and uses none that is older. `unread` has the first reply
-    that could not be read, if there is any.
+    that could not be read, if there is any. `embed` gives a vector for each problem of a batch, as selection uses it.
     """
 
     function: Callable[[Batch], Any]
@@ -87,6 +87,7 @@ class Model:
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     keep_replies: Callable[[Path, float], None] | None = None
     unread: Sequence[str] = field(default=(), hash=False, compare=False)
+    embed: Callable[[Batch], Floats] | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

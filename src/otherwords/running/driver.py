@@ -29,6 +29,7 @@ from ..models.repeating import is_noisy, refuse_wrong_repeats, repeats_of
 from ..problem import Repeat, Score
 from ..progress import current
 from ..registry import KINDS, is_local, metrics, plugin_files
+from ..scoring.grouped import family_means
 from ..scoring.requirements import missing_metrics, needs_anytime
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose, columns_needed, need_texts, read_collapsed
@@ -277,6 +278,7 @@ class Driver:
             except BadInput:
                 self._refuse_all_dropped()
                 raise
+            scores += family_means(scores, study.by)
             write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
             self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
             current().done()

@@ -11,6 +11,7 @@ import polars as pl
 
 from .. import pipeline
 from ..answers.groups import group_names
+from ..answers.looked_up import check_file, is_looked_up
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
@@ -29,6 +30,7 @@ from ..scoring.select import need_texts
 from ..storage import tables
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder
+from ..storage.specs import split_name
 from ..variants.generating import BATCH, as_generator
 from . import stages
 from .study import Study
@@ -167,7 +169,9 @@ def refuse_wrong_groups(
     known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
     known -= {"id", "of", *task.fields}  # answers have none of them
     known |= {"label", "original"}  # derived from the answers: the right one, and whether the original's was right
-    unknown = [name for name in study.grouped if name not in known]
+    for name in filter(is_looked_up, study.grouped):
+        check_file(name, [split_name(spec)[0] for spec in study.asked])
+    unknown = [name for name in study.grouped if name not in known and not is_looked_up(name)]
     if unknown and study.vary and stage == "problems":
         added = _added_columns(study, folder, task)
         unknown = [] if added is None else [name for name in unknown if name not in added]

@@ -14,6 +14,7 @@ import polars as pl
 
 from ..answers.alignment import align
 from ..answers.groups import coded, groups, scored_as_a_whole, split
+from ..answers.looked_up import FAMILY, families, key_of
 from ..answers.reading import read
 from ..answers.table import Answers, Array, Clusters, Location
 from ..errors import BadInput, setting
@@ -348,6 +349,26 @@ def _average_ends(value: float | None, pairs: Sequence[tuple[float, Score]]) -> 
     if value is None or len(far) < len(pairs):
         return None, None
     return value - math.hypot(*(low for low, _ in far)), value + math.hypot(*(high for _, high in far))
+
+
+def family_means(scores: Sequence[Score], by: Sequence[str]) -> list[Score]:
+    """Each metric's mean over the models of a family, for each of the columns that are looked up in a family map.
+
+    Of all data, and of every group that there is. Models weigh alike.
+    """
+    found: list[Score] = []
+    for column in by:
+        if not column.startswith(FAMILY):
+            continue
+        known = families(column, list(dict.fromkeys(one.model for one in scores)))
+        together: dict[tuple[str, str, str], list[Score]] = {}
+        for one in scores:
+            if one.model in known:
+                together.setdefault((known[one.model], one.group or "", one.metric), []).append(one)
+        for (family, group, _), rows in sorted(together.items(), key=lambda pair: pair[0][:2]):
+            name = f"{group}, {key_of(column)}={family}" if group else f"{key_of(column)}={family}"
+            found.append(replace(_mean_of_models(rows), group=name))
+    return found
 
 
 def _mean_of_models(rows: Sequence[Score]) -> Score:

@@ -14,6 +14,7 @@ from fractions import Fraction
 import polars as pl
 
 from ..answers.groups import columns_of, group_names, of_model
+from ..answers.looked_up import ANSWERS
 from ..answers.reading import read
 from ..answers.roles import CONTROL, Role
 from ..answers.table import Location
@@ -324,7 +325,8 @@ def refuse_unanswerable(
 def _refuse_group(one: Condition, table: pl.DataFrame) -> None:
     """Refuse a group that the rows of a metric do not have, and controls of which none is named."""
     columns = columns_of(table, [one.column] if one.group else [])
-    if one.group and one.column not in (*table.columns, "label", "original"):
+    named = (*table.columns, "label", "original")
+    if one.group and one.column not in named and not one.column.startswith(ANSWERS):
         raise UnknownName(
             f"cannot require {one.gate!r}: no column {one.column!r}; there are: {', '.join(table.columns)}"
         )
