@@ -7,8 +7,8 @@ paranlu/*.parquet. PAIRS gets the columns set, kind, original, variant:
 
 - D1: broken sentences of SNLI and MNLI, each beside the sentence that was broken;
 - D2: broken paraphrases of ParaNLU's d-SNLI, beside the sentence that was paraphrased;
-- D3: those of D1, reworded by `structural` or `wordnet` besides;
-- G: sound pairs, which are accepted paraphrases of d-SNLI and variants of `structural` and `wordnet`.
+- D3: those of D1, reworded by `structural.v2` or `wordnet.v2` besides;
+- G: sound pairs, which are accepted paraphrases of d-SNLI and variants of `structural.v2` and `wordnet.v2`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def pairs(data: Path) -> list[Row]:
     rows += [("G", "paranlu", old, new) for old, new in paraphrases]
     for name in ("snli", "mnli"):
         problems = _training(data, name).sample(PROBLEMS, seed=3)
-        for generator in ("structural(n=2,kinds=all)", "wordnet(pos=all)"):
+        for generator in ("structural.v2(n=2,kinds=all)", "wordnet.v2(pos=all)"):
             kind = f"{generator.partition('(')[0]}-{name}"
             rows += [("G", kind, old, new) for old, new in varied(problems, generator)]
     return rows
@@ -91,7 +91,7 @@ def _reworded(minimal: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]
     ids = [f"b{n}" for n in range(len(known))]
     table = pl.DataFrame({"id": ids, "premise": ["It is so."] * len(known), "hypothesis": list(known)})
     table = table.with_columns(label=pl.lit("entailment"))
-    found = [row for one in ("structural(n=1,kinds=all)", "wordnet(pos=all)") for row in varied(table, one)]
+    found = [row for one in ("structural.v2(n=1,kinds=all)", "wordnet.v2(pos=all)") for row in varied(table, one)]
     return [(*known[old], new) for old, new in found if old in known]
 
 

@@ -11,10 +11,11 @@ from parses import applied, by_hand, parsed
 pytest.importorskip("spacy")
 
 from otherwords.grammar.clause_rules import CLAUSES
-from otherwords.grammar.clauses import is_person, tense
+from otherwords.grammar.clauses import tense
 from otherwords.grammar.equivalences import _normalize
 from otherwords.grammar.existential import to_there
 from otherwords.grammar.parsing import parser
+from otherwords.grammar.phrases import is_person
 from otherwords.grammar.reduced import to_full_relative
 
 INVERSES = {how: rule for kind in CLAUSES.values() for how, rule in kind.inverses.items()}

@@ -40,20 +40,20 @@ def vary(problems: list[Problem], spec: str, seeds: list[int] | None = None) -> 
 
 
 def test_structure_words_and_contractions_are_changed_together():
-    [made] = vary([problem("A man chases a dog.", "He isn't alone.")], "reworded(kinds=all, changes=0)")
-    assert made.text == {"premise": "A dog is chased by an adult male.", "hypothesis": "He is not alone."}
+    [made] = vary([problem("A kid chases a dog.", "He isn't alone.")], "reworded(kinds=all, changes=0)")
+    assert made.text == {"premise": "A dog is chased by a child.", "hypothesis": "He is not alone."}
     assert sorted(made.extra["rewriting"].split(" + ")) == ["contraction opened", "passive", "synonym"]
     changes = json.loads(made.extra["changes"])
     assert [(change["field"], change["how"]) for change in changes] == [
         ("premise", "passive"),
         ("hypothesis", "contraction opened"),
     ]
-    assert changes[0]["from"] == "A man chases a dog"
+    assert changes[0]["from"] == "A kid chases a dog"
 
 
 def test_a_word_is_replaced_in_all_texts():
-    [made] = vary([problem("A man sits.", "The man isn't alone.")], "reworded(kinds=none)")
-    assert made.text == {"premise": "An adult male sits.", "hypothesis": "The adult male isn't alone."}
+    [made] = vary([problem("A person sits.", "The person isn't alone.")], "reworded(kinds=none)")
+    assert made.text == {"premise": "An individual sits.", "hypothesis": "The individual isn't alone."}
 
 
 @pytest.mark.parametrize("changes", [1, 2, 3])
@@ -71,8 +71,8 @@ def test_kinds_that_were_not_measured_are_off():
 
 
 def test_one_field_alone():
-    [made] = vary([problem("A man sits.", "The man isn't alone.")], "reworded(field=hypothesis, changes=0)")
-    assert made.text == {"premise": "A man sits.", "hypothesis": "The adult male is not alone."}
+    [made] = vary([problem("A person sits.", "The person isn't alone.")], "reworded(field=hypothesis, changes=0)")
+    assert made.text == {"premise": "A person sits.", "hypothesis": "The individual is not alone."}
 
 
 def test_variants_of_a_problem_differ_and_the_first_stays_the_first():
@@ -118,7 +118,7 @@ def test_a_veto_leaves_fewer_rewritings(monkeypatch):
         return [module._ROLES if len(plan) > 1 else "" for _, plan in ready]
 
     monkeypatch.setattr(module, "_vetoes", vetoes)
-    made = list(generators.make("reworded(kinds=voice)").function([problem("A man chases a dog.")], [1]))
+    made = list(generators.make("reworded(kinds=voice)").function([problem("A kid chases a dog.")], [1]))
     variants = [one for one in made if not isinstance(one, Note)]
     assert [one.extra["rewriting"] for one in variants] in (["passive"], ["synonym"])
     assert [note.what for note in made if isinstance(note, Note)] == [module._ROLES]

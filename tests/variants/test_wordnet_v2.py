@@ -35,7 +35,7 @@ def reworded(premise: str, spec: str = ALL) -> str:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("A man sits on a couch.", "An adult male sits on a sofa."),
+        ("A person sits on a couch.", "An individual sits on a sofa."),
         ("The kids are playing outdoors.", "The children are playing outside."),
         ("He tried to buy a car.", "He attempted to purchase an automobile."),
         ("They were allowed to leave.", "They were permitted to leave."),
@@ -67,6 +67,12 @@ def test_accepted_pairs_hold(before, after):
         ("It is much more difficult to see.", "nothing is more hard"),
         ("A large number of them came.", "a quantity"),
         ("I can't believe that it rains.", "astonishment"),
+        ("A man, a woman and a boy sleep with a toy.", "adult male, male child, slumber, plaything: no one says so"),
+        ("It was a big dilemma.", "only things of a size are large"),
+        ("They built a left axis.", "only what stands is constructed"),
+        ("They used to go to the movies.", "an idiom"),
+        ("He explains opportunity to a woman.", "without an article it is no chance"),
+        ("She has an unborn child.", "no unborn kid"),
     ],
 )
 def test_what_stays(text, why):
@@ -82,9 +88,7 @@ def test_a_place_where_a_pair_does_not_hold_keeps_the_word_everywhere():
 def test_the_part_of_speech_can_be_chosen():
     text = "A man tried to buy a huge car."
     assert reworded(text, "wordnet.v2(changes=0, pos=adjective)") == "A man tried to buy an immense car."
-    assert reworded(text, "wordnet.v2(changes=0, pos=noun+verb)") == (
-        "An adult male attempted to purchase a huge automobile."
-    )
+    assert reworded(text, "wordnet.v2(changes=0, pos=noun+verb)") == "A man attempted to purchase a huge automobile."
 
 
 def test_the_changes_are_listed():

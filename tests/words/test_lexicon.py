@@ -185,3 +185,20 @@ def test_without_wn_the_extra_is_named():
     )
     assert "MissingExtra" in done.stderr
     assert "pip install 'otherwords[wn]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("nouns", "kind"),
+    [
+        ("plumber senator refugee economist tourist twin quarterback", "person"),
+        ("fox swan greyhound salmon mosquito", "animal"),
+        ("potato campaign arm leg chair bridge energy tax god Clinton", ""),
+    ],
+)
+def test_persons_and_animals_are_told_by_the_file_they_come_from(nouns, kind):
+    """By the definitions, "tax" was a person once, and "chair" alive."""
+    assert {noun: lexicon().kinds_of_being(noun)[0] for noun in nouns.split()} == dict.fromkeys(nouns.split(), kind)
+
+
+def test_a_word_that_is_no_noun_is_no_being():
+    assert lexicon().kinds_of_being("quickly") == lexicon().kinds_of_being("") == []

@@ -57,6 +57,8 @@ _STATES = """
     Mich./Michigan Minn./Minnesota Ariz./Arizona Colo./Colorado Wis./Wisconsin Tenn./Tennessee Ga./Georgia Ky./Kentucky
     Md./Maryland Mo./Missouri Okla./Oklahoma Ore./Oregon Tex./Texas Ala./Alabama Ind./Indiana N.J./New_Jersey
 """
+#: What children call their parents by.
+_CALLED = {"mom", "dad", "grandma", "grandpa"}
 _UNITS = """
     km/kilometers cm/centimeters mm/millimeters kg/kilograms lbs/pounds hrs/hours mins/minutes yrs/years
 """
@@ -185,6 +187,8 @@ def _is_noun(tree: ParseTree, first: int, last: int) -> bool:
         return False  # "TV Guide"
     if node.text.isupper() and node.text.lower() in _form_phrases(False) and node.text not in _forms():
         return False  # "AD 50"
+    if node.text.lower() in _CALLED and not tree.children(first, "det", "poss", "amod"):
+        return False  # "Dad cooks": it is his name
     compound = tag_at(tree, first - 1) in {"NN", "NNP", "HYPH"} or tag_at(tree, last + 1) in {"HYPH"}
     joined = tag_at(tree, last + 1) in {"NN", "NNS"} and node.text.lower() != "tv"
     explained = word_at(tree, first - 1) == "(" or word_at(tree, last + 1) in {"(", ")", "/"}
@@ -197,7 +201,7 @@ def _fits(tree: ParseTree, kind: str, first: int, last: int) -> bool:
     """Whether a title, a month, a state or a firm stands where it must."""
     before, after = tag_at(tree, first - 1), tag_at(tree, last + 1)
     if kind == "title":
-        plain = before not in {"NNP", "DT", "HYPH"} and tree[last].text not in _KEPT
+        plain = before not in {"NNP", "DT", "HYPH", "``", "''"} and tree[last].text not in _KEPT
         return plain and after == "NNP" and tree[last + 1].text[:1].isupper()
     if kind == "month":
         return bool(re.fullmatch(r"\d{1,2}", word_at(tree, last + 1)))

@@ -1,12 +1,8 @@
 """What the rules for whole clauses share: tense, who or that, and verbs that are states, places or events."""
 
-import re
-from functools import lru_cache
-
 from ..words.inflection import forms_of
-from ..words.lexicon import lexicon
 from .parsing import ParseTree
-from .phrases import PEOPLE, is_plural, is_someone
+from .phrases import SOMEONE, is_plural
 
 #: Tags of verbs that have a tense, and of modals.
 FINITE = frozenset({"VBZ", "VBP", "VBD", "MD"})
@@ -55,55 +51,18 @@ _MOVING = """
 """
 #: What a thing may be doing: with other verbs the parser has probably found the wrong noun.
 MOVING_VERBS = frozenset(_MOVING.split())
-_DAYS = """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-    october november december
-"""
+#: Months, some of which are names of people, too.
+MONTHS = frozenset({"january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+                    "november", "december"})  # fmt: skip
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _SPANS = """
     second minute hour day week month year decade century morning afternoon evening night noon midnight weekend spring
     summer autumn fall winter season christmas easter thanksgiving
 """
 #: Nouns that name a time.
-TIMES = frozenset((_DAYS + _SPANS).split())
+TIMES = MONTHS | frozenset((_DAYS + _SPANS).split())
 #: Transcripts of speech are longer, captions in lower case are shorter.
 _LONG = 14
-_PERSON = re.compile(
-    r"^(?:\(\w+\) )?(?:an? |the |one |any )?(?:(?!of|by|for|to|in|that)[\w']+[ -]){0,3}?"
-    r"(?:person|someone|man|woman|child|boy|girl|athlete|player|worker|artist|official|performer|expert|musician|leader|"
-    r"specialist|professional|student|politician)\b"
-)
-#: The noun that a definition begins with: "a craftsman who installs pipes".
-_HEAD_OF_GLOSS = re.compile(r"(?:an? |the |one )?([\w' -]+?)(?: (?:who|whose|that|of|in|for|with|on|to|by)\b|[;,(]|$)")
-_PERSON_WORD = re.compile(r"\b(?:person|someone|somebody|man|woman|child|boy|girl|people|animal)\b")
-_NO_PERSON = {"group", "hand", "team", "party", "company", "body", "firm", "business", "face", "head",
-              "figure", "model", "host", "press", "media", "public", "people", "crew", "crowd", "band",
-              "staff", "family", "audience", "police", "relative"}  # fmt: skip
-_SOMEONE = {"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "nobody", "those"}
-
-
-def is_person(tree: ParseTree, at: int) -> bool:
-    """Whether a noun names a person or persons: by the list, or by the beginning of WordNet's definition.
-
-    >>> from .parsing import parser
-    >>> [nodes] = parser()(["A plumber sees a pipe."])
-    >>> tree = ParseTree("A plumber sees a pipe.", nodes)
-    >>> is_person(tree, 1), is_person(tree, 4)
-    (True, False)
-    """
-    word, lemma = tree[at].text.lower(), tree[at].lemma.lower()
-    if word in _SOMEONE or word in PEOPLE or lemma in PEOPLE:
-        return True
-    return tree[at].pos == "NOUN" and lemma not in _NO_PERSON and _is_defined_as_person(lemma)
-
-
-def is_living(tree: ParseTree, at: int) -> bool:
-    """Whether a noun names a person or an animal."""
-    return is_person(tree, at) or is_someone(tree, at)
-
-
-def may_be_person(tree: ParseTree, at: int) -> bool:
-    """Whether a noun names a person or an animal in any of its senses."""
-    return is_living(tree, at) or _has_person_sense(tree[at].lemma.lower())
 
 
 def tense(tree: ParseTree, at: int) -> str:
@@ -138,7 +97,7 @@ def number(tree: ParseTree, at: int) -> bool | None:
     """Whether a noun is plural, as `is_plural` says, of the noun alone without what is joined to it."""
     if tree.children(at, "conj", "cc"):
         return None
-    if tree[at].text.lower() in _SOMEONE:
+    if tree[at].text.lower() in SOMEONE:
         return tree[at].text.lower() == "those"
     return is_plural(tree, at)
 
@@ -165,20 +124,3 @@ def _may_be_participle(tree: ParseTree, verb: int) -> bool:
     last = all(node.pos == "PUNCT" for node in tree.nodes[verb + 1 :])
     comma = any(tree[one].text == "," for one in range(subjects[0], verb))
     return same and (last or comma)
-
-
-@lru_cache(maxsize=4096)
-def _is_defined_as_person(lemma: str, steps: int = 2) -> bool:
-    """Whether the first definition of a noun begins with a person, or with a noun of which that holds."""
-    senses = lexicon().synsets(lemma, "n")
-    gloss = re.sub(r"^\([^)]*\) *", "", senses[0].gloss) if senses else ""
-    found = _HEAD_OF_GLOSS.match(gloss)
-    head = found[1].split(" ")[-1] if found else ""
-    if _PERSON.match(gloss) or head in PEOPLE - _NO_PERSON:
-        return True
-    return steps > 0 and bool(head) and head not in _NO_PERSON and _is_defined_as_person(head, steps - 1)
-
-
-@lru_cache(maxsize=4096)
-def _has_person_sense(lemma: str) -> bool:
-    return any(_PERSON_WORD.search(sense.gloss.partition(";")[0]) for sense in lexicon().synsets(lemma, "n"))

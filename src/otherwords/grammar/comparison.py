@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from functools import partial
 
-from .clauses import has_odd_marks, is_person
+from .clauses import has_odd_marks
 from .parsing import ParseTree
-from .phrases import BE_FORMS, has_scope, has_third_person, is_definite, is_plural, trailing_modifiers
+from .phrases import BE_FORMS, has_scope, has_third_person, is_definite, is_person, is_plural, trailing_modifiers
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _PAIRS = """

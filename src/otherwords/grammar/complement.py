@@ -26,6 +26,8 @@ _ADJECTIVES = {"sure", "glad", "afraid", "happy", "sorry", "certain", "confident
                "worried", "positive", "surprised", "proud", "grateful", "amazed", "pleased"}  # fmt: skip
 _PERCEPTION = {"see", "hear", "feel", "notice", "observe"}
 _SHOWING = {"show", "find", "note", "estimate", "reveal", "report"}
+_NAMING = {"announce", "confirm", "deny", "discover", "propose", "recommend", "suggest", "notice", "remember", "recall",
+           "expect", "predict"}  # fmt: skip
 _QUOTES = {'"', "“", "”", "``", "''", ":", "(", ")", "[", "--", "—", "/"}
 _WH = {"what", "who", "whom", "which", "where", "when", "how", "why", "whose", "whether", "if", "that",
        "as", "than"}  # fmt: skip
@@ -65,7 +67,8 @@ def delete_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
         above = tree[verb].head
         marks = [one for one in tree.children(verb, "mark") if tree[one].text == "that"]
         verbs = _VERBS if loose else _WITHOUT
-        if marks == [start] and tree[above].lemma.lower() in verbs | _ADJECTIVES:
+        since = tree[above].tag == "VBG" and tree[above].lemma == "see" and not tree.children(above, "aux")
+        if marks == [start] and tree[above].lemma.lower() in verbs | _ADJECTIVES and not since:  # "Seeing that he left"
             yield rewrite_span(tree, "that left out", start, start + 1, tree[start + 1].text)
 
 
@@ -101,9 +104,11 @@ def _begins_with_subject(tree: ParseTree, verb: int, start: int) -> bool:
 
 
 def _may_be_object(tree: ParseTree, verb: int, start: int) -> bool:
-    """Whether a clause may be an object: "see people play", "shows the position and values"."""
+    """Whether a clause may be an object: "see people play", "shows the position", "announced a plan dropped before"."""
     above, bare = tree[tree[verb].head].lemma, tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
-    return (above in _PERCEPTION and bare) or (above in _SHOWING and tree[start].tag not in {"PRP", "EX"})
+    reduced = tree[verb].tag == "VBD" and tree[verb].text.endswith("ed") and not tree.children(verb, "dobj", "ccomp")
+    named = tree[start].tag in {"PRP", "EX"}
+    return (above in _PERCEPTION and bare) or (not named and (above in _SHOWING or (above in _NAMING and reduced)))
 
 
 def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:

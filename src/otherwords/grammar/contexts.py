@@ -61,7 +61,13 @@ def exceeds(tree: ParseTree, first: int, last: int) -> bool:
         "or",
     }
     counted = tree[last].dep in {"quantmod", "advmod", "nmod"} or tree[last].text.lower() == "than"
+    counted = counted and not (first > 0 and tree[first - 1].lemma.lower() in _ACROSS)
     return counted and not span and not graded and word_at(tree, number + 1) not in {"to", "or", "-", "million-dollar"}
+
+
+#: After these, "over" may be a place: "extends over 3 square miles".
+_ACROSS = {"extend", "spread", "stretch", "range", "fly", "jump", "leap", "run", "hang", "tower", "look", "rule",
+           "preside", "vary", "scatter", "distribute", "occur"}  # fmt: skip
 
 
 def before_time(tree: ParseTree, first: int, last: int) -> bool:
@@ -70,6 +76,14 @@ def before_time(tree: ParseTree, first: int, last: int) -> bool:
     return (
         word_at(tree, last + 1) in _DAYS and not nearly and tag_at(tree, last + 2) not in {"NN", "NNS", "POS", "HYPH"}
     )
+
+
+def twice(tree: ParseTree, first: int, last: int) -> bool:
+    """Whether "twice" counts an event, and grades neither an amount nor a participle: "the twice elected mayor"."""
+    return word_at(tree, last + 1) not in _AFTER_TWICE and not tag_at(tree, last + 1).startswith(("V", "J"))
+
+
+_AFTER_TWICE = {"as", "the", "that", "more", "weekly", "daily", "monthly", "-", "his", "their", "its", "her"}
 
 
 def before_event(tree: ParseTree, first: int, last: int) -> bool:
@@ -255,7 +269,8 @@ def before_plural(tree: ParseTree, first: int, last: int) -> bool:
         "good",
     }
     plain = tree[first].dep == "amod" and tree[noun].tag == "NNS" and 0 < noun - last <= 3
-    return plain and not graded and word_at(tree, last + 1) not in {"more", "such", "other", "of"}
+    vague = tree[noun].lemma.lower() in {"dozen", "hundred", "thousand", "million", "billion"}
+    return plain and not graded and not vague and word_at(tree, last + 1) not in {"more", "such", "other", "of"}
 
 
 def all_of(tree: ParseTree, first: int, last: int) -> bool:

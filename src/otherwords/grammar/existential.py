@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from .clauses import FINITE, MOVING_VERBS, SIMPLE_VERBS, STATE_PARTICIPLES, has_odd_marks, is_living, number
+from .clauses import FINITE, MOVING_VERBS, SIMPLE_VERBS, STATE_PARTICIPLES, has_odd_marks, number
 from .parsing import ParseTree
-from .phrases import BE_FORMS, PEOPLE, PLACE_AND_TIME, is_adverbial
-from .rewriting import Rewriting, join_reordered, rewrite_span
+from .phrases import BE_FORMS, PEOPLE, PLACE_AND_TIME, is_adverbial, is_living
+from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _BE = frozenset(BE_FORMS.values())
+#: "A group of men are", but "there is a group of men".
+_SINGULAR = {"are": "is", "were": "was"}
 #: What is a state and has no progressive: "there is a box containing books".
 _NOT_GOING_ON = SIMPLE_VERBS - {"read", "lead", "feature", "live"} | {"be", "relate", "concern", "need", "want"}
 _NUMBERS = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
@@ -30,6 +32,7 @@ _ACTIONS = """
     walk run jump play sit stand ride clean look laugh climb leap ski surf paint dance sing talk eat drink swim kick
     throw hold wear watch wait pose smile work hit catch pull push cross drive fly fish cook sleep hike skate perform
     compete race roll slide dive fall rest relax wave cheer read write draw practice bike march stroll attempt sail
+    mill gather share enjoy prepare huddle rally kneel bow pray chat point
 """
 #: What captions say that somebody does: as a plural noun it is probably a verb.
 _VERBS = frozenset(_ACTIONS.split())
@@ -52,7 +55,10 @@ def to_there(tree: ParseTree) -> Iterator[Rewriting]:
         first, be = tree.subtree(subjects[0])[0], tree.subtree(subjects[0])[-1] + 1
         found = be <= root and tree[be].text in _BE and _is_predicate(tree, root, be, be + 1)
         if found and tree.contiguous(subjects[0]) and _is_new(tree, subjects[0], be):
-            pieces = [("There", None), (tree[be].text, None), (tree.stretch(first, be - 1), first)]
+            group = tree[subjects[0]].lemma.lower() in _GROUPS and tree[first].text.lower() in {"a", "an"}
+            couple = tree[subjects[0]].lemma.lower() == "couple" and "of" not in tree.words(subjects[0])
+            verb = _SINGULAR.get(tree[be].text, tree[be].text) if group or couple else tree[be].text
+            pieces = [("There", None), (verb, None), (tree.stretch(first, be - 1), first)]
             yield rewrite_span(tree, "there", first, be, join_reordered(tree, pieces))
 
 
@@ -101,7 +107,8 @@ def caption_to_there(tree: ParseTree) -> Iterator[Rewriting]:
     ['There are two men playing chess in a park.']
     """
     for noun, _, be in _captions(tree):
-        if _is_new(tree, noun, _first_modifier(tree, noun)):
+        odd = tree[0].named and may_be_mistagged(tree, 0)  # "Horseback officers" would keep the capital
+        if not odd and _is_new(tree, noun, _first_modifier(tree, noun)):
             pieces = [("There", None), (be, None), (tree[0].text, 0)]
             yield rewrite_span(tree, "caption to there", 0, 0, join_reordered(tree, pieces))
 
@@ -116,7 +123,8 @@ def caption_to_sentence(tree: ParseTree) -> Iterator[Rewriting]:
     ['Two men are playing chess in a park.']
     """
     for _, verb, be in _captions(tree):
-        if verb is not None:
+        apart = verb is not None and (tree[verb - 1].text == "," or tree[verb - 1].tag == "PRP")  # "with him holding"
+        if verb is not None and not apart and not _has_second_subject(tree, verb):
             yield rewrite_span(tree, "caption to sentence", verb, verb, f"{be} {tree[verb].text}")
 
 
@@ -226,9 +234,10 @@ def _captions(tree: ParseTree) -> Iterator[tuple[int, int | None, str]]:
     joined += [
         one for one in range(start or 0) if tree[one].tag == "VBG" and tree[one].dep == "acl"
     ]  # two do something
-    somewhere = any(tree[one].text in PLACE_AND_TIME | {"with"} for one in tree.children(noun, "prep"))
+    where = PLACE_AND_TIME - {"during", "before", "after"} | {"with"}
+    somewhere = any(tree[one].text in where for one in tree.children(noun, "prep"))
     be = None if joined or not _is_thing(tree, noun) else _be_for(tree, noun)
-    if be and (start is not None or somewhere):
+    if be and (start is not None or somewhere) and not _has_hidden_verb(tree, be):
         yield noun, start, be
 
 
@@ -248,7 +257,7 @@ def _is_thing(tree: ParseTree, noun: int) -> bool:
     if tree[noun].pos != "NOUN" and tree[noun].text.lower() not in PEOPLE:
         return False
     compounds = tree.children(noun, "compound")
-    return tree[noun].lemma.lower() not in _NO_THINGS and not any(is_living(tree, one) for one in compounds)
+    return tree[noun].lemma.lower() not in _NO_THINGS | _VERBS and not any(is_living(tree, one) for one in compounds)
 
 
 def _start(tree: ParseTree, verb: int) -> int:
@@ -284,11 +293,31 @@ def _may_be_verb(tree: ParseTree, at: int) -> bool:
     return bare or (noun and at > 0 and not tree.children(at, "det", "nummod", "poss"))
 
 
+def _has_hidden_verb(tree: ParseTree, be: str) -> bool:
+    """Whether the verb of several is taken for a noun: "Seekers at an amusement park ride through", "men, dance"."""
+    return be == "are" and any(
+        node.tag in {"NN", "VB", "VBP", "NNP"}
+        and (tree[at - 1].tag in {"NN", ","} or (tree[at - 1].tag == "JJ" and not tree.children(at, "det", "poss")))
+        and tree[at + 1].tag in {"IN", "RB", "RP", "DT"}
+        and tree[at + 1].text != "of"
+        and node.text.lower() in _VERBS
+        for at, node in enumerate(tree.nodes[:-1])
+        if at
+    )
+
+
 def _is_participle(tree: ParseTree, at: int) -> bool:
     node, being = tree[at], [tree[one].text for one in tree.children(at, "aux", "auxpass")] == ["being"]
     return (node.tag == "VBG" and not tree.children(at, "aux")) or (
         node.tag == "VBN" and (being or node.text in STATE_PARTICIPLES)
     )
+
+
+def _has_second_subject(tree: ParseTree, verb: int) -> bool:
+    """Whether somebody else does something after "and": "a stand covered with sheets and two men shopping"."""
+    joined = [one for one in tree.subtree(verb) if one > verb and tree[one].dep == "conj"]
+    clauses = [one for one in joined if tree[one].tag == "VBG" and is_living(tree, one - 1)]
+    return bool(clauses) or any(is_living(tree, one) and tree.children(one, "acl") for one in joined)
 
 
 def _be_for(tree: ParseTree, noun: int) -> str | None:

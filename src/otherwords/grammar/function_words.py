@@ -39,7 +39,6 @@ def exchange_function_words(tree: ParseTree, *, back: bool = False) -> Iterator[
                 yield substitute(tree, _HOW, first, last, new)
 
 
-_AFTER_TWICE = ("as", "the", "that", "more", "weekly", "daily", "monthly", "-", "his", "their", "its", "her")
 #: Phrases that say the same where their guards hold.
 PAIRS: tuple[Pair, ...] = (
     Pair("beside", "next to", contexts.has_object, contexts.has_object),
@@ -80,7 +79,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair("every", "each", contexts.before_time, contexts.before_time),
     Pair("before", "prior to", contexts.before_event, None),
     Pair("after", "following", contexts.before_event, None),
-    Pair("twice", "two times", contexts.not_idiom(*_AFTER_TWICE), contexts.not_idiom(*_AFTER_TWICE)),
+    Pair("twice", "two times", contexts.twice, contexts.twice),
     Pair("a bit", "a little", contexts.grades, contexts.grades),
     Pair("any longer", "anymore", contexts.ends_denial, contexts.ends_denial),
     Pair("once again", "once more", contexts.always, contexts.not_idiom("than")),

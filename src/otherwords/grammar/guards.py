@@ -5,11 +5,10 @@ A guard is asked about a rewriting before it becomes a draft. It gives it back, 
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
-from .phrases import COLLECTIVE, CREATURES, PEOPLE, is_human, is_several, is_someone
+from .phrases import PEOPLE, is_bare_being, is_person, is_several, is_someone
 from .rewriting import Rewriting, is_lower_in_wordnet
 
 #: Verbs after which a noun and a bare infinitive may look like one noun: "watches the dogs run".
@@ -37,19 +36,14 @@ _TITLES = {
 }
 #: Relations of a verb's subject.
 _SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
-#: How the gloss of a noun begins, as far as its first preposition or pronoun.
-_GLOSS_HEAD = re.compile(r"[^;,(]*?(?=[;,(]|$| (?:of|in|that|which|to|for|with|from|at|by|on|as) )")
-#: Words that the gloss of a person begins with, and words that it does not.
-_PERSON = re.compile(rf"\b(?:who|someone|somebody|member|expert|citizen|{'|'.join(PEOPLE - {'adult', 'baby'})})\b")
-_NO_PERSON = re.compile(
-    rf"\b(?:genus|male|female|organization|institution|collection|people|{'|'.join(COLLECTIVE | CREATURES)})\b"
-)
 #: "A huge deal" is not a deal that is huge.
 _NO_QUALITY = {"deal", "matter", "mess", "ticket"}
 _ABSTRACT = """
-    anger attack article ban belief book change claim debate decline effect emphasis essay focus hold impact increase
-    influence information interest law lecture limit opinion paper perspective policy report resource restriction rule
-    speech study tax view war
+    access agreement anger attack article ban belief book change claim confidence cut data deal debate decline decrease
+    demand drop effect embargo emphasis essay experience faith focus growth hold impact improvement increase influence
+    information interest investment law lecture limit need opinion paper participation perspective policy progress
+    reduction report resource restriction rise role rule sale sanction share speech stake study support talk tax threat
+    trade trust view war
 """
 #: Nouns to which a phrase with "on", "at" or "in" after them belongs: "a book on wine", "anger at the state".
 _WITH_PHRASE = frozenset(_ABSTRACT.split())
@@ -96,7 +90,7 @@ def guard_clause(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewritin
         return None
     if not _is_before_own_verb(tree, noun) or not _has_clear_tense(tree, noun):
         return None
-    if _is_person(tree, noun):
+    if is_person(tree, noun) and not is_several(tree, noun):
         return one._replace(after=re.sub(r" that (?=(?:is|are|was|were) \S+$)", " who ", one.after))
     return one
 
@@ -140,31 +134,11 @@ def _has_clear_tense(tree: ParseTree, noun: int) -> bool:
     return tree[at].tag != "VBD" or bool(tree.children(at, *_SUBJECTS))
 
 
-def _is_person(tree: ParseTree, noun: int) -> bool:
-    return not is_several(tree, noun) and (is_human(tree, noun) or _is_glossed_as_person(tree[noun].lemma.lower()))
-
-
-@cache
-def _is_glossed_as_person(noun: str) -> bool:
-    """Whether the usual sense of a noun is a person, as its gloss says.
-
-    >>> [_is_glossed_as_person(noun) for noun in ("senator", "refugee", "economist", "company", "mouse")]
-    [True, True, True, False, False]
-    """
-    if noun in CREATURES:
-        return False
-    senses = lexicon().synsets(noun, "n")
-    head = _GLOSS_HEAD.match(senses[0].gloss) if senses else None
-    return (
-        head is not None and bool(_PERSON.search(head[0])) and not _NO_PERSON.search(senses[0].gloss[: head.end() + 20])
-    )
-
-
 # Passives
 
 
 def guard_passive(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriting | None:
-    """Not what one sees somebody do ("watches the dogs run"), nor how one does it ("sings solo").
+    """Not what one sees somebody do ("watches the dogs run"), nor how ("sings solo"), nor "by man" without an article.
 
     >>> from .parsing import parser
     >>> from .voice import to_passive
@@ -177,6 +151,8 @@ def guard_passive(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriti
         verb, noun, first = (tree[at] for at in (tree[thing].head, thing, tree.subtree(thing)[0]))
         if verb.lemma in _NO_OBJECT or noun.lemma.lower() in _MANNER:
             return None
+        if any(is_bare_being(tree, at) for at in tree.children(tree[thing].head, "nsubj")):
+            return None  # "Man examines a car"
         if verb.lemma in _PERCEIVE and tree.children(thing, "compound") and _may_be_infinitive(noun.text.lower()):
             return None
         if first.text.islower() and first.pos in {"NOUN", "ADJ", "VERB", "X"} and not lexicon().knows(first.text):

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .clauses import FINITE, TIMES, has_odd_marks, is_person, is_spoken, number
+from .clauses import FINITE, TIMES, has_odd_marks, is_spoken, number
 from .parsing import ParseTree
+from .phrases import is_bare_being, is_person
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 _MARKS = {"because", "although", "though", "while", "when", "whenever", "after", "before", "since",
@@ -206,10 +207,16 @@ def _is_single(tree: ParseTree, split: Split) -> bool:
     others = {tree[one].dep for one in inside if one > split.root and tree[one].pos in {"VERB", "AUX"}}
     own = {tree[one].dep for one in part if tree[one].pos in {"VERB", "AUX"}}
     joined = tree.children(split.root, "conj", "cc", "ccomp", "parataxis") or not is_finite(tree, split.root)
+    joined = joined or (split.part[0] > 0 and _is_cut(tree, split.part[1]))
     first = tree[split.part[0]].text.lower()
     modal = tree[split.root].lemma in _SEMI_MODALS or (split.part[0] == 0 and first in _CONDITIONS)
     others -= {"aux", "auxpass"}
     return not joined and others <= ({"xcomp"} if modal else set()) and not own & {"ccomp", "conj", "parataxis"}
+
+
+def _is_cut(tree: ParseTree, last: int) -> bool:
+    """Whether a clause ends with a helping verb, whose other half is in the main clause: "before Helen did"."""
+    return tree[last].lemma in {"do", "be", "have"} or tree[last].tag == "MD"
 
 
 def is_finite(tree: ParseTree, verb: int) -> bool:
@@ -310,7 +317,7 @@ def _exchanged(tree: ParseTree, split: Split) -> tuple[str, str] | None:
     meant = [one for one in range(len(tree.nodes)) if _may_mean(tree, one, _PARADIGMS.get(word, ""))]
     plural = number(tree, noun)
     agrees = plural is not None and plural == (word == "they") and tree.contiguous(noun)
-    if used != {word} or meant != [noun] or not agrees or len(tree.subtree(noun)) > 6:
+    if used != {word} or meant != [noun] or not agrees or len(tree.subtree(noun)) > 6 or is_bare_being(tree, noun):
         return None
     return _replaced(tree, split.main, noun, pronoun), _lowered(_replaced(tree, split.part, noun, pronoun))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
-from .phrases import CREATURES, PEOPLE
+from .phrases import names_animal, names_person
 from .roles import BOTH_WAYS, Roles
 from .verb_relations import TURNED, is_converse, same_both_ways
 
@@ -22,12 +22,8 @@ _SAYS_NOTHING = {"be", "have", "get", "go", "become", "seem"}
 _PRONOUNS = {"i", "me", "you", "he", "him", "she", "her", "we", "us"}
 #: What somebody who beats others has: more votes, a higher score.
 _MORE = {"more", "many", "much", "good", "well", "high", "great", "fast", "far", "better", "higher", "faster"}
-#: How the definition of a person, an animal or a country begins.
-_LIVING = re.compile(
-    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:\S+ who|person|someone|people"
-    r"|man|woman|boy|girl|child|animals?|mammals?|birds?|worker|leader|member|official|player"
-    r"|carnivor\w+|dogs?|cats?|hors\w+|specialist|expert|professional|soldier|ruler|nobleman|country|republic)\b"
-)
+#: How the definition of a country begins, which does what people do.
+_COUNTRY = re.compile(r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:country|republic)\b")
 
 
 class Participants(NamedTuple):
@@ -112,11 +108,11 @@ def _lives(tree: ParseTree, at: int) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_living(noun: str) -> bool:
-    """Whether a noun means a person or an animal in its first sense.
+    """Whether a noun means a person, an animal or a country in its first sense.
 
     >>> is_living("referee"), is_living("fox"), is_living("table")
     (True, True, False)
     """
-    if noun in PEOPLE or noun in CREATURES:
+    if names_person(noun) or names_animal(noun):
         return True
-    return any(_LIVING.match(synset.gloss) for synset in lexicon().synsets(noun, "n")[:1])
+    return any(_COUNTRY.match(synset.gloss) for synset in lexicon().synsets(noun, "n")[:1])

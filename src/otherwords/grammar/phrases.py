@@ -3,6 +3,9 @@
 The word lists are short on purpose: a word that is not listed leaves its sentence unchanged.
 """
 
+import re
+from functools import lru_cache
+
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
 
@@ -62,6 +65,22 @@ _ONE_FORM = {"deer", "fish", "sheep", "moose", "salmon", "trout", "aircraft", "s
 #: Singular nouns for several people together.
 COLLECTIVE = {"audience", "band", "couple", "crew", "crowd", "family", "group", "staff", "team"}
 _PLURALS = {"police", "cattle", "people"}
+#: Pronouns for persons.
+SOMEONE = {"someone", "somebody", "anyone", "anybody", "everyone", "everybody", "nobody", "those"}
+#: Nouns that name a person in WordNet's first sense, but mostly something else, or several people.
+_THINGS_FIRST = """
+    antique batter beater blaster bore bourbon browser carrier closer coaster controller digger diner escort extra
+    figure fodder fossil head herald hood host hotdog jumper lookout maroon model monitor pacifier pop prey printer
+    quad quarry rake referral regular relative screw server shrimp steamroller stroller subject subsidiary tackle tan
+    trailer treat
+"""
+_NO_PERSON = frozenset(_THINGS_FIRST.split())
+#: What the definition of a whole animal has, and that of a part has not.
+_ANIMAL = re.compile(
+    r"\b(?:animals?|mammals?|birds?|fish|fishes|insects?|reptiles?|snakes?|lizards?|frogs?|amphibians?|rodents?|monkeys?"
+    r"|apes?|dogs?|cats?|bears?|horses?|sheep|goats?|cattle|deer|antelopes?|ruminants?|carnivor\w+|bovine|swine|equine"
+    r"|duck|goose|gull|hawk|eagle|owl|pigeon|fowl|crustaceans?|spiders?|arthropods?|mollusks?|offspring)\b"
+)
 _ONE = {"a", "an", "this", "that"}
 _THIRD = {"he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"}
 
@@ -265,6 +284,64 @@ def is_several(tree: ParseTree, at: int) -> bool:
 def is_someone(tree: ParseTree, at: int) -> bool:
     """Whether a phrase names a person or an animal, according to the lists."""
     return is_human(tree, at) or tree[at].lemma.lower() in CREATURES
+
+
+# Persons and animals by the list or WordNet. `structural.v1` knows the lists alone, by the functions before.
+
+
+def is_person(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or persons, also several together.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["A plumber sees a pipe."])
+    >>> tree = ParseTree("A plumber sees a pipe.", nodes)
+    >>> is_person(tree, 1), is_person(tree, 4)
+    (True, False)
+    """
+    word, lemma = tree[at].text.lower(), tree[at].lemma.lower()
+    return word in SOMEONE or word in PEOPLE or (tree[at].pos == "NOUN" and names_person(lemma)) or lemma in PEOPLE
+
+
+def is_living(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or an animal."""
+    return is_person(tree, at) or is_someone(tree, at) or (tree[at].pos == "NOUN" and names_animal(tree[at].lemma))
+
+
+def may_be_person(tree: ParseTree, at: int) -> bool:
+    """Whether a noun names a person or an animal in any of its senses."""
+    return is_living(tree, at) or bool(set(lexicon().kinds_of_being(tree[at].lemma)) - {""})
+
+
+def is_bare_being(tree: ParseTree, at: int) -> bool:
+    """Whether a singular person or animal has no article, as in headlines: "Man examines a car"."""
+    bare = not tree.children(at, "det", "poss", "nummod", "predet", "compound")
+    mistagged = tree[at].tag == "NNP" and tree[at].text.lower() in PEOPLE
+    return bare and (mistagged or (tree[at].tag == "NN" and is_living(tree, at)))
+
+
+@lru_cache(maxsize=1 << 14)
+def names_person(noun: str) -> bool:
+    """Whether a base form names a person in its first sense.
+
+    >>> [names_person(noun) for noun in ("senator", "refugee", "company", "mouse", "potato")]
+    [True, True, False, False, False]
+    """
+    noun = noun.lower()
+    return noun in PEOPLE or (noun not in _NO_PERSON and lexicon().kinds_of_being(noun)[:1] == ["person"])
+
+
+@lru_cache(maxsize=1 << 14)
+def names_animal(noun: str) -> bool:
+    """Whether a base form names an animal in its first sense, and not a part of one.
+
+    >>> [names_animal(noun) for noun in ("dog", "fox", "hoof", "senator")]
+    [True, True, False, False]
+    """
+    noun = noun.lower()
+    if noun in CREATURES:
+        return True
+    first = lexicon().kinds_of_being(noun)[:1] == ["animal"]
+    return first and bool(_ANIMAL.search(lexicon().synsets(noun, "n")[0].gloss.partition(";")[0]))
 
 
 # Adjectives

@@ -13,15 +13,12 @@ from .clauses import (
     SIMPLE_VERBS,
     STATE_PARTICIPLES,
     has_odd_marks,
-    is_living,
-    is_person,
     is_spoken,
-    may_be_person,
     number,
     tense,
 )
 from .parsing import ParseTree
-from .phrases import BE_FORMS, PLACE_AND_TIME, is_several
+from .phrases import BE_FORMS, PLACE_AND_TIME, is_living, is_person, is_several, may_be_person
 from .relative import RELATIVE
 from .rewriting import Rewriting, rewrite_span
 
@@ -162,7 +159,7 @@ def _is_no_clause(tree: ParseTree, verb: int) -> bool:
 
 def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
     """Relative clauses with a subject of their own, right after their noun; each with its first node."""
-    for verb, node in enumerate([] if is_spoken(tree) else tree.nodes):
+    for verb, node in enumerate([] if is_spoken(tree) or _may_be_cleft(tree) else tree.nodes):
         subjects = tree.children(verb, "nsubj", "nsubjpass")
         if node.dep != "relcl" or not tree.contiguous(verb) or has_odd_marks(tree) or len(subjects) != 1:
             continue
@@ -173,6 +170,14 @@ def _object_relatives(tree: ParseTree) -> Iterator[tuple[int, int]]:
             question = any(tree[one].tag in {"WP", "WDT", "WP$", "WRB"} for one in tree.subtree(subject))
             if not question and tree[node.head].lemma.lower() not in _AMOUNTS and _has_tense(tree, verb):
                 yield verb, first
+
+
+def _may_be_cleft(tree: ParseTree) -> bool:
+    """Whether "that" may belong to "it is": "it was only after leaving the shop that he noticed"."""
+    return any(
+        node.text.lower() == "it" and node.dep in {"nsubj", "expl"} and tree[node.head].lemma == "be"
+        for node in tree.nodes
+    )
 
 
 # Reduced relatives
@@ -194,6 +199,7 @@ def _may_be_full(tree: ParseTree, verb: int) -> bool:
     if not tree[noun].text.isalpha() or any(one < verb for one in tree.children(noun, "conj", "cc")):
         return False
     made = tree[noun].dep == "dobj" and tree[tree[noun].head].lemma in _SMALL_CLAUSES  # "had a lamp installed"
+    made |= tree[noun].dep == "pobj" and tree[tree[noun].head].text.lower() == "with"  # "with all work suspended"
     allowed = _governor_allows(tree, noun) if tree[verb].tag == "VBG" else not made
     return allowed and not _is_apart(tree, noun)
 

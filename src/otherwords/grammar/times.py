@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from .clauses import TIMES, has_odd_marks
+from .clauses import MONTHS, TIMES, has_odd_marks
 from .orders import Split, begins_main, is_finite, last_word
 from .parsing import ParseTree
 from .phrases import SCOPE
@@ -12,6 +12,8 @@ from .rewriting import Rewriting, join_reordered, rewrite_span
 _TIME_ADVERBS = {"yesterday", "today", "tomorrow", "tonight", "nowadays", "afterwards"}
 _TIME_PREPOSITIONS = {"in", "on", "at", "during", "by", "after", "before", "since", "around", "from", "for",
                       "until"}  # fmt: skip
+#: What one does now about a later time: "we expect a baby in July".
+_AHEAD = {"expect", "plan", "schedule", "promise", "want", "need", "hope", "order", "book", "predict"}
 #: Before a time without a preposition.
 _WHICH_TIME = {"last", "next", "this", "every", "that", "each", "one"}
 
@@ -58,6 +60,8 @@ def _times(tree: ParseTree) -> Iterator[Split]:
     if len(roots) != 1 or has_odd_marks(tree) or not is_finite(tree, roots[0]) or tree[roots[0]].lemma == "be":
         return
     [root], end = roots, last_word(tree)
+    if tree[root].lemma in _AHEAD:
+        return
     for at in tree.children(root, "prep", "npadvmod", "advmod"):
         below = tree.subtree(at)
         if not _is_time(tree, at) or not tree.contiguous(at):
@@ -111,11 +115,17 @@ def _is_time(tree: ParseTree, at: int) -> bool:
             return False  # "closed for Sunday"
         if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns):
             return False
+        if any(tree[one].lemma.lower() in MONTHS and _has_first_name(tree, one) for one in nouns):
+            return False  # "after Zygmunt August"
         year = len(nouns) == 1 and len(words) == 2 and words[0] != "at" and words[1].isdigit() and len(words[1]) == 4
         return words[0] in _TIME_PREPOSITIONS and len(nouns) == 1 and (year or _names_time(tree, nouns[0]))
     if words in ([one] for one in _TIME_ADVERBS) or (words[-1] == "ago" and TIMES & {tree[one].lemma for one in below}):
         return True
     return tree[at].dep == "npadvmod" and _names_time(tree, at) and words[0] in _WHICH_TIME
+
+
+def _has_first_name(tree: ParseTree, noun: int) -> bool:
+    return any(tree[one].named and not _names_time(tree, one) for one in tree.children(noun, "compound"))
 
 
 def _names_time(tree: ParseTree, noun: int) -> bool:

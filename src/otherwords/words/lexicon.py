@@ -56,6 +56,11 @@ class Wordnet(Protocol):
         """The antonyms of a base form."""
 
 
+#: Numbers of synsets with animals (the file noun.animal), and with persons (noun.person, without the gods before, and
+#: the names from Aalto on after them).
+_BEINGS = {"animal": range(6707, 14210), "person": range(51605, 58691)}
+
+
 class Lexicon:
     """WordNet as a mapping from words to synsets."""
 
@@ -93,6 +98,17 @@ class Lexicon:
         ['cold']
         """
         return self._antonyms.get(_key(word).replace("_", " "), frozenset())
+
+    def kinds_of_being(self, word: str) -> list[str]:
+        """For each sense of a noun, the most frequent first: "person", "animal", or nothing.
+
+        Synsets stand in the order of WordNet's lexicographer files, so that their numbers tell persons and animals.
+
+        >>> lexicon().kinds_of_being("plumber"), lexicon().kinds_of_being("fox")[:2]
+        (['person'], ['animal', 'person'])
+        """
+        numbers = [n for form in self._forms(word, "n") for n in self._index[form, "n"]]
+        return [next((kind for kind, span in _BEINGS.items() if n in span), "") for n in dict.fromkeys(numbers)]
 
     def glosses(self) -> list[str]:
         """All definitions with their examples: a million words of plain English."""

@@ -15,7 +15,7 @@ from ..storage.files import digest
 from .lexicon import PARTS, Synset, lexicon
 from .places import WordPlace, idioms
 
-_TEST = re.compile(r"(tag|next|next_pos|previous|previous_pos|absent)(!?=)(\S+)")
+_TEST = re.compile(r"(tag|next|next_pos|previous|previous_pos|absent|present)(!?=)(\S+)")
 #: What stands for the word before the first one of a text, and behind the last one.
 _NOTHING = "NONE"
 
@@ -36,6 +36,8 @@ class PlaceTest:
         """Whether the condition is met, given all words of the problem."""
         if self.what == "absent":
             return present.isdisjoint(self.values)
+        if self.what == "present":
+            return not present.isdisjoint(self.values)
         return (_look(self.what, place) in self.values) is self.wanted
 
 
