@@ -249,6 +249,16 @@ def test_the_docs_show_the_tasks_as_they_are():
     assert cells == {name: [[*t.fields], [*t.labels], [*t.targets]] for name, t in TASKS.items()}
 
 
+def test_the_kinds_of_structural_are_a_table(cli):
+    shown = cli("list", "structural.v2").stdout
+    for words in ("voice", "57/60 on", "42/54 off", "leaves", "everyday"):
+        assert words in shown
+    [found] = json.loads(cli("list", "structural.v2", "--json").stdout)
+    assert found["kinds"][0]["domains"]["genres"] == "57/60 on"
+    [first] = json.loads(cli("list", "structural.v1", "--json").stdout)
+    assert "kinds" not in first
+
+
 @pytest.mark.parametrize("name", ["wordnet.v1", "wordnet-ie", "masked-lm", "structural.v1"])
 def test_rates_of_soundness_name_what_they_were_measured_on(name):
     """On every page that gives them, and in `list`."""

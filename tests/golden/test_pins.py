@@ -76,7 +76,9 @@ def every_generator_now(folder: Path) -> dict[str, Any]:
             f'paraphrase(model="scripted:{folder / "writer.json"}", prompt="{{text}}", k=3)',
             f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")',
         ],
-        "check": ["surface", "overlap(most=0.9)", "label-safety", "mutual-entailment(judge=nli-small, threshold=0.2)"],
+        "check": [
+            "surface", "overlap(most=0.9)", "label-safety.v1", "mutual-entailment(judge=nli-small, threshold=0.2)",
+        ],
         "models": ["nli-small", "scripted"],
         "metrics": ["all"],
         "by": ["gold"],

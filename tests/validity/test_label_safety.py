@@ -271,3 +271,20 @@ def test_sound_paraphrases_of_parte_it_drops(shared):
     """And a tenth of PaRTE's, which people found sound."""
     suite = ow.load(f"parte:{shared}/originals/parte/collated_data_and_preds.csv")
     assert 0.08 < share_dropped(suite, "rte") < 0.14
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first", "second"),
+    [
+        ("He hardly ever sings.", "He rarely sings.", False, True),
+        ("The bulk of the men left.", "Most of the men left.", False, True),
+        ("A minority of the men left.", "Few of the men left.", False, True),
+        ("Thousands of men left.", "Hundreds of men left.", True, False),
+        ("It rang thrice.", "It rang 3 times.", False, True),
+        ("Over one hundred men left.", "More than 100 men left.", False, True),
+        ("Two men left.", "Three men left.", False, False),
+    ],
+)
+def test_what_the_second_version_knows_besides(before, after, first, second):
+    kept = [judged(before, after, spec=f"label-safety.v{version}")[0].keep for version in (1, 2)]
+    assert kept == [first, second]

@@ -145,6 +145,15 @@ def test_empty_and_foreign_texts_have_no_variants():
         assert vary([german], "reworded(kinds=all)") == []
 
 
+def test_a_text_that_is_too_long_is_left_as_it_is_and_noted():
+    """It was left out without a word."""
+    long = "A man isn't alone. " * 1_200
+    made = list(generators.make("reworded(kinds=all)").function([problem(long, "He isn't here.")], [1]))
+    assert [one.what for one in made if isinstance(one, Note)] == ["not parsed: longer than 20,000 letters"]
+    [variant] = [one for one in made if not isinstance(one, Note)]
+    assert variant.text == {"premise": long, "hypothesis": "He is not here."}
+
+
 def test_fluency_chooses_among_drafts():
     text = problem("A man chases a kid near a couch.", "He isn't alone.")
     drafts = [one.text for one in vary([text], "reworded(n=3)")]

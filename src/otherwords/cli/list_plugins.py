@@ -10,6 +10,8 @@ from . import options as opt
 from .display import console, print_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..problem import Task
     from ..registry import Plugin
 
@@ -183,7 +185,17 @@ def _full(kind: str, plugin: Plugin) -> dict[str, Any]:
     ]
     example = _EXAMPLES[kind].format(name=plugin.name, **_spec(plugin, options))
     about = inspect.getdoc(plugin.factory) or ""
-    return {**_row(kind, plugin), **_of_metric(kind, plugin), "options": options, "about": about, "example": example}
+    more = {**_of_metric(kind, plugin), **_of_structural(plugin)}
+    return {**_row(kind, plugin), **more, "options": options, "about": about, "example": example}
+
+
+def _of_structural(plugin: Plugin) -> dict[str, Any]:
+    """The kinds of rewriting, with their rates."""
+    if plugin.full_name != "structural.v2":
+        return {}
+    from ..variants.soundness import describe_kinds
+
+    return {"kinds": [row._asdict() for row in describe_kinds()]}
 
 
 def _of_metric(kind: str, plugin: Plugin) -> dict[str, Any]:
@@ -234,6 +246,21 @@ def _print_one(one: dict[str, Any]) -> None:
     lines += [*_needs(one), f"example: {one['example']}", ""]
     for line in lines:
         screen.print(Text(line), soft_wrap=True)
+    if "kinds" in one:
+        screen.print(_kinds_table(one["kinds"]))
+
+
+def _kinds_table(kinds: list[dict[str, Any]]) -> Table:
+    """Kinds of rewriting, with how many variants were sound of how many that were read, and whether they are on."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(header_style="bold", show_lines=True)
+    for name in ("kind", "example", "what it leaves alone", *kinds[0]["domains"]):
+        table.add_column(name, overflow="fold", no_wrap=name == "kind" or name in kinds[0]["domains"])
+    for row in kinds:
+        table.add_row(*map(Text, (row["kind"], row["example"], row["left_alone"], *row["domains"].values())))
+    return table
 
 
 def _ending(option: dict[str, Any]) -> str:

@@ -83,6 +83,7 @@ def reworded(
         works = [_Work(*one, drafts, changes) for one in zip(texts, pools, strict=True)]
         _compose_all(works, parse)
         for problem, work in zip(problems, works, strict=True):
+            yield from _unreadable(problem, field)
             yield from (Note(problem.id, what, 1, {"rewriting": how}) for what, how in work.notes)
             yield from (_variant(problem, *one) for one in rank(work)[:n])
 
@@ -112,6 +113,13 @@ def _readable(problem: Problem, name: str) -> dict[str, str]:
     if warn_of_other_language(problem.text.values(), _WHERE):
         return {}
     return {name: text for name in names if not why_unreadable(text := problem.text[name] or "")}
+
+
+def _unreadable(problem: Problem, name: str) -> Iterator[Note]:
+    """A note for each text that cannot be parsed, such as one of more than 20,000 characters, and why."""
+    for one in chosen_fields(problem.task, name, _WHERE):
+        if why := why_unreadable(problem.text[one] or ""):
+            yield Note(problem.id, f"not parsed: {why}", 1, {"field": one})
 
 
 # What may be done to a problem. This is all that is taken from `structural` and `wordnet`.

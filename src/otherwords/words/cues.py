@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .numerals import NAMED, QUANTITY, Numeral, numerals
+from .numerals import NAMED, QUANTITY, QUANTITY_V1, Numeral, numerals
 
 # Spelling
 
@@ -101,9 +101,14 @@ _MEANINGS = list(_PHRASES)
 _SENTENCE = re.compile(" [.;:!?] ")
 _UNQUANTIFIED = ("either", "ever")  # cues only together with a negation
 #: After "one", these show that it is a number: "one in five", "one of the three", "one or two".
-_COUNTED = re.compile(
-    rf"(?:in|of|or|to|out of) (?:(?:every|the|these|those|his|her|its|our|their|my|your) )?(?:{QUANTITY})"
-)
+_COUNTED = [
+    re.compile(rf"(?:in|of|or|to|out of) (?:(?:every|the|these|those|his|her|its|our|their|my|your) )?(?:{number})")
+    for number in (QUANTITY_V1, QUANTITY)
+]
+#: Phrases that `label-safety.v1` does not know, and numerals.
+_NEW_PHRASES = {"hardly ever", "scarcely ever", "barely ever", "almost never", "the greater part", "the bulk of",
+                "the better part", "a minority", "a small minority", "the minority"}  # fmt: skip
+_NEW_NUMERALS = {"once", "thrice"}
 
 
 class Cue(NamedTuple):
@@ -115,17 +120,19 @@ class Cue(NamedTuple):
     of: str = ""
 
 
-def cues(text: str) -> list[Cue]:
+def cues(text: str, version: int = 2) -> list[Cue]:
     """All cues of a text: negations and quantifiers in their order, then numbers.
 
-    "zero" is a negation. The words of a number are its digits, except for a "one" that may be a pronoun.
+    "zero" is a negation. The words of a number are its digits, except for a "one" that may be a pronoun. The first
+    `version` knows fewer words.
 
     >>> [cue.meaning for cue in cues("Nobody isn’t here, and they didn't see at least 2 of anything.")]
     ['nobody', 'not', 'nothing', 'at least', '2']
     """
     text = " ".join(normalized_words(text)) + " "
-    matches, rest = _scan(text)
-    return [*_resolve_any(matches, text), *(_number(one, rest) for one in numerals(rest))]
+    matches, rest = _scan(text, version)
+    counted = rest if version > 1 else ["_" if word in _NEW_NUMERALS else word for word in rest]
+    return [*_resolve_any(matches, text), *(_number(one, rest, version) for one in numerals(counted))]
 
 
 def cue_counts(*texts: str) -> Counter[tuple[str, str]]:
@@ -151,12 +158,12 @@ def normalized_words(text: str) -> list[str]:
     return [token.partition("'")[0] for token in _TOKEN.findall(plain)]
 
 
-def _number(number: Numeral, rest: Sequence[str]) -> Cue:
+def _number(number: Numeral, rest: Sequence[str], version: int) -> Cue:
     of = _word(" ".join(rest[number.end : number.end + 1]) + " ", 0)
     if number.value == "0":
         return Cue("negation", "not", number.shown, of)
     pronoun = list(rest[number.start : number.end]) in (["one"], ["once"])
-    if pronoun and not _COUNTED.match(" ".join(rest[number.end : number.end + 4])):
+    if pronoun and not _COUNTED[version - 1].match(" ".join(rest[number.end : number.end + 4])):
         return Cue("number", "1", "one", of)
     return Cue("number", number.value, number.shown, of)
 
@@ -175,14 +182,14 @@ class _Match(NamedTuple):
     of: str
 
 
-def _scan(text: str) -> tuple[list[_Match], list[str]]:
+def _scan(text: str, version: int) -> tuple[list[_Match], list[str]]:
     """The phrases that carry a label, and all other words with a placeholder for each phrase."""
     matches: list[_Match] = []
     rest: list[str] = []
     start = 0
     while (end := text.find(" ", start)) > 0:
         word = text[start:end]
-        if match := _match_phrase(text, start, word):
+        if match := _match_phrase(text, start, word, version):
             kind, meaning, words, end = match
             matches.append(_Match(start, words, kind, meaning, _word(text, end + 1)))
             word = "two" if kind == "number" else "_"
@@ -210,13 +217,13 @@ def _resolve_any(matches: list[_Match], text: str) -> list[Cue]:
     return found
 
 
-def _match_phrase(text: str, start: int, first: str) -> tuple[str, str, str, int] | None:
+def _match_phrase(text: str, start: int, first: str, version: int = 2) -> tuple[str, str, str, int] | None:
     """The phrase that starts here with its `first` word: its kind, its meaning, its words, and its end.
 
     >>> _match_phrase("no one came ", 0, "no")
     ('negation', 'nobody', 'no one', 6)
     """
-    pattern = _patterns().get(first)
+    pattern = _patterns(version).get(first)
     match = pattern.match(text, start) if pattern else None
     if not match:
         return None
@@ -224,12 +231,14 @@ def _match_phrase(text: str, start: int, first: str) -> tuple[str, str, str, int
 
 
 @cache
-def _patterns() -> dict[str, re.Pattern[str]]:
+def _patterns(version: int) -> dict[str, re.Pattern[str]]:
     """The phrases that begin with a word as one pattern, longest first; a group's name has the index of its meaning."""
-    number = rf"(?= (?:a )?(?:{QUANTITY}))"
+    number = rf"(?= (?:a )?(?:{QUANTITY if version > 1 else QUANTITY_V1}))"
     firsts: dict[str, list[tuple[str, int]]] = {}
     for index, phrases in enumerate(_PHRASES.values()):
         for one in re.split(r"\|(?![^(]*\))", phrases):
+            if version == 1 and one in _NEW_PHRASES:
+                continue
             first = re.split(r"\W", one, maxsplit=1)[0]
             firsts.setdefault(first, []).append((one.replace(" {N}", number), index))
     for some in firsts.values():

@@ -13,8 +13,11 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _SMALL = {word: n for n, word in enumerate(_UNITS)} | {"once": 1, "twice": 2, "thrice": 3}
 _DECADES = {word: 10 * n for n, word in enumerate(_TENS, 2)}
+_BEGINNINGS = (*_UNITS[2:], *_DECADES, *_SCALES, "half")
 #: How a quantity begins, as a pattern; without "one", which is mostly a pronoun except in "one hundred".
-QUANTITY = rf"\.?\d|(?:{'|'.join((*_UNITS[2:], *_DECADES, *_SCALES, 'half', *(f'one {word}' for word in _SCALES)))})\b"
+QUANTITY = rf"\.?\d|(?:{'|'.join((*_BEGINNINGS, *(f'one {word}' for word in _SCALES)))})\b"
+#: The same as `label-safety.v1` knows it.
+QUANTITY_V1 = rf"\.?\d|(?:{'|'.join(_BEGINNINGS)})\b"
 #: Longer numbers are compared digit by digit.
 _MAX_DIGITS = 30
 #: Words of one number; a longer row of them ("hundred hundred hundred ...") is several.
