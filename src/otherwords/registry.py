@@ -14,6 +14,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,6 +73,11 @@ class Plugin:
 
     def options(self) -> dict[str, Any]:
         """Every option with its default; a required option has `...`."""
+        return dict(self._defaults)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        """Read once: a run asks dozens of times."""
         parameters = inspect.signature(self.factory).parameters.values()
         return {p.name: ... if p.default is p.empty else p.default for p in parameters}
 
@@ -252,7 +258,11 @@ class Registry:
 
     def _named_so(self, name: str) -> list[Plugin]:
         """All versions that a name stands for, the newest last."""
-        return [plugin for plugin in self if name in (plugin.full_name, plugin.name)]
+        self._discover()
+        plain = name.partition(".")[0]
+        named = [plugin for plugin in self._plugins.values() if plugin.name == plain]
+        versions = [plugin for plugin in named if name in (plain, plugin.full_name)]
+        return sorted(versions, key=lambda plugin: plugin.version)
 
     def _unknown(self, name: str) -> str:
         """The message about an unknown name: another kind that has it, the existing names, and similar ones."""

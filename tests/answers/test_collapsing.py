@@ -104,17 +104,41 @@ def test_the_usual_metrics_look_at_labels_alone() -> None:
     assert not {*PROBABILITIES} & {*declared()}
 
 
-@pytest.mark.parametrize("name", sorted(declared()))
-def test_every_metric_that_declares_it_has_the_scores_of_the_whole_table(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        import_module("otherwords.significance.bootstrap"), "_FEW", 30
-    )  # units from which on they are grouped, or compared by keys
-    marked = role_of(as_metric(metrics.make(name).function)) != "rewordings"
+#: A metric of each role.
+ONE_OF_EACH = ("flip_rate.v1", "control_flips.v1", "contrast_accuracy.v1")
+
+
+@pytest.fixture
+def grouped_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few units are enough for them to be grouped, or compared by keys."""
+    monkeypatch.setattr(import_module("otherwords.significance.bootstrap"), "_FEW", 30)
+
+
+def assert_same_for(names: Sequence[str], marks: bool, by: Sequence[str]) -> None:
     for seed, buckets in ((1, 60), (3, 25)):
-        table = answers(seed, buckets, marks=marked)
-        assert_same(table, 7, [name], ["control"] if name.startswith("control") else [])
+        assert_same(answers(seed, buckets, marks=marks), 7, names, by)
+
+
+def setting(name: str) -> tuple[bool, tuple[str, ...]]:
+    """Whether a metric looks at marked rows, and by what they are grouped."""
+    marks = role_of(as_metric(metrics.make(name).function)) != "rewordings"
+    return marks, ("control",) if name.startswith("control") else ()
+
+
+@pytest.mark.parametrize("like", ONE_OF_EACH)
+def test_metrics_that_declare_it_have_the_scores_of_the_whole_table(like: str, grouped_early: None) -> None:
+    """The thin version of the next: all metrics of a kind at once."""
+    assert_same_for([name for name in declared() if setting(name) == setting(like)], *setting(like))
+
+
+def test_every_metric_that_declares_it_is_of_one_of_these_kinds() -> None:
+    assert {setting(name) for name in declared()} == {setting(name) for name in ONE_OF_EACH}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(declared()))
+def test_every_metric_that_declares_it_has_the_scores_of_the_whole_table(name: str, grouped_early: None) -> None:
+    assert_same_for([name], *setting(name))
 
 
 @settings(max_examples=min(6, settings.default.max_examples // 4), suppress_health_check=[HealthCheck.too_slow])

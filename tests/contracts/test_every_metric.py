@@ -16,6 +16,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers import reading
+from otherwords.answers.table import Answers
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
@@ -83,11 +84,25 @@ def in_whole_table(metric, frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([marked(metric, frame), rewordings.with_columns(pl.lit(None, pl.String).alias("control"))])
 
 
+def opened(frame: pl.DataFrame) -> Answers:
+    """A table read and checked, once for all metrics: they are tried on the same ones."""
+    key = frame.serialize()
+    if key not in _OPENED:
+        if len(_OPENED) == MANY:
+            _OPENED.clear()
+        _OPENED[key] = reading.read(frame, LABELS)
+    return _OPENED[key]
+
+
+#: Tables that are kept open: those of one test, with some room.
+_OPENED: dict[bytes, Answers] = {}
+MANY = 200
+
+
 def read(metric, frame):
     """What the metric's statistics take: one model's answers, or two models'."""
     frame = marked(metric, frame)
-    first = reading.read(frame, LABELS)
-    return [first, reading.read(second(frame), LABELS)] if metric.across else first
+    return [opened(frame), opened(second(frame))] if metric.across else opened(frame)
 
 
 @pytest.fixture
@@ -107,14 +122,14 @@ def values(metric, frame) -> list[float]:
     rows = metric.rows(read(metric, frame))
     sums = rows.sum(axis=0)
     if metric.outside:
-        sums = sums + metric.outside(reading.read(frame, LABELS)).rows.sum(axis=0)
+        sums = sums + metric.outside(opened(frame)).rows.sum(axis=0)
     return np.atleast_1d(metric.combine(sums)).tolist()
 
 
 @quick
 @given(frame=ANSWERS, share=st.floats(0, 1))
 def test_statistics_are_rows_per_unit_that_add_up_to_a_value_within_bounds(metric, frame, share):
-    answers, rows = reading.read(marked(metric, frame), LABELS), metric.statistics(read(metric, frame))
+    answers, rows = opened(marked(metric, frame)), metric.statistics(read(metric, frame))
     assert rows.ndim == 2
     assert rows.shape[0] == (2 if metric.across == "models" else answers.n_buckets)
     assert np.isfinite(rows).all()
@@ -148,7 +163,7 @@ def test_combine_works_on_many_replicates_at_once(metric):
     rows = metric.statistics(read(metric, frame))
     sums = np.random.default_rng(1).integers(0, 3, (5, len(rows))) @ rows
     if metric.outside:
-        sums = sums + metric.outside(reading.read(frame, LABELS)).rows.sum(axis=0)
+        sums = sums + metric.outside(opened(frame)).rows.sum(axis=0)
     np.testing.assert_array_equal(metric.combine(sums), np.stack([metric.combine(one) for one in sums]))
 
 
@@ -286,8 +301,7 @@ def read_as_given(metric, frame):
     """One model's answers or two equal ones, in the role that the metric looks at."""
     if metric.uses == "contrasts":
         frame = frame.with_columns(pl.lit("suite").alias("contrast"))
-    answers = reading.read(frame, LABELS)
-    return [answers, answers] if metric.across else answers
+    return [opened(frame), opened(frame)] if metric.across else opened(frame)
 
 
 def test_one_variant_of_each_problem_is_no_pair(metric):

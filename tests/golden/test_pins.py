@@ -491,7 +491,11 @@ def test_quickstart_gives_the_same_scores(tmp_path: Path):
     same_scores(now("quickstart", tmp_path), golden("quickstart"))
 
 
-@pytest.mark.parametrize("name", STUDIES)
+#: The run with every generator takes longer than any other test; the two others are its thinner versions.
+FAST_AND_SLOW = [pytest.param(name, marks=pytest.mark.slow if name == "every_generator" else ()) for name in STUDIES]
+
+
+@pytest.mark.parametrize("name", FAST_AND_SLOW)
 def test_a_study_leaves_the_same_scores_tables_and_keys(name: str, tmp_path: Path):
     exact = now("probe", tmp_path) == golden("probe")
     found, wanted = now(name, tmp_path), golden(name)

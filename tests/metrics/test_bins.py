@@ -110,7 +110,7 @@ def test_neither_order_nor_width_of_the_columns_changes_a_bit(tmp_path: Path, or
         first.filter(pl.col("variant") == "").write_parquet(tmp_path / "t.parquet")
         using = [*WITH_P, *(f"{name}(testset={tmp_path / 't.parquet'})" for name in WITH_TEST)]
         scores = ow.score(first, using, replicates=200, interval="bca")
-        differences = ow.compare(first, second, using, replicates=2000)
+        differences = ow.compare(first, second, using, replicates=700)
         rows = [(row.metric, row.value, row.low, row.high) for row in scores]
         rows += [(row.metric, row.value, row.other_value, row.low, row.high, row.p_swap) for row in differences]
         columns = {name: first[name].to_numpy() for name in ("bucket", "variant", "gold", "pred", "cluster")}

@@ -7,6 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -163,8 +164,14 @@ def test_scattered_buckets_are_put_together_and_never_cut(
     assert sum(part.height for part in parts) == len(rows)
 
 
-@pytest.mark.parametrize("batch", [1, 4, 1_000])
-@pytest.mark.parametrize("shard", [1, 5, 12, 1_000])
+#: Each size with others, for the fast suite; the slow one has them all.
+SIZES = [(1, 5), (4, 1), (4, 12), (1_000, 5), (1_000, 1_000)]
+OTHER_SIZES = [size for size in product([1, 4, 1_000], [1, 5, 12, 1_000]) if size not in SIZES]
+
+
+@pytest.mark.parametrize(
+    ("batch", "shard"), [*SIZES, *(pytest.param(*size, marks=pytest.mark.slow) for size in OTHER_SIZES)]
+)
 @pytest.mark.parametrize("bad", [False, True])
 def test_shards_end_at_the_first_bucket_after_so_many_rows_however_the_data_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, shard: int, bad: bool
