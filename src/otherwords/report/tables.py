@@ -28,8 +28,9 @@ _LATEX = {
     "θ": r"\ensuremath{\theta}", "κ": r"\ensuremath{\kappa}", "λ": r"\ensuremath{\lambda}", "μ": r"\ensuremath{\mu}",
     "ρ": r"\ensuremath{\rho}", "σ": r"\ensuremath{\sigma}", "τ": r"\ensuremath{\tau}", "χ": r"\ensuremath{\chi}",
 }  # fmt: skip
-#: Letters that pdfLaTeX prints: those of Western and Central European languages.
-_PRINTED = re.compile(r"[\x20-\x7e\u00a1-\u017f]")
+#: Letters that pdfLaTeX prints, those of Western and Central European languages, and some of them that it does not.
+_UNPRINTED = "ĦħĸĿŀŉŦŧ"
+_PRINTED = re.compile(r"[\x20-\x7e\u00a1-\u017e]")
 #: Columns above which a table is as wide as both columns of a page.
 _WIDE = 7
 
@@ -287,7 +288,7 @@ def latex_text(text: str) -> str:
 def _latex_letter(letter: str) -> str:
     if letter in _LATEX:
         return _LATEX[letter]
-    return letter if _PRINTED.fullmatch(letter) else f"\\ifdefined\\Umathchar {letter}\\else ?\\fi{{}}"
+    return letter if _PRINTED.fullmatch(letter) and letter not in _UNPRINTED else f"\\ifdefined\\Umathchar {letter}\\else ?\\fi{{}}"
 
 
 def _pipes(cells: Iterable[str]) -> str:
