@@ -146,6 +146,16 @@ class TestReports:
             assert "is a link" in cli("report", "mine", *more, rc=2).stderr
         assert Path("precious.html").read_text() == "mine"
 
+    def test_tables_never_replace_what_is_of_another_origin(self, cli, folder):
+        shown = cli("report", "mine", "--tables", "out")
+        assert shown.stdout.split() == ["mine/report.html", "out"]
+        assert "no comparison: there is one model" in shown.stderr
+        cli("report", "mine", "--tables", "out")
+        Path("out/tables/scores.md").write_text("changed by hand")
+        assert "was changed since it was written" in cli("report", "mine", "--tables", "out", rc=2).stderr
+        assert "is a file, not a folder" in cli("report", "mine", "--tables", "problems.jsonl", rc=2).stderr
+        assert Path("out/tables/scores.md").read_text() == "changed by hand"
+
     def test_scores_may_go_into_the_run_folder(self, cli, folder):
         cli("score", "mine", "-o", "mine/flips.csv", "-q")
         assert "is in mine/answers, which is read" in cli("score", "mine", "-o", "mine/answers/x.csv", rc=2).stderr

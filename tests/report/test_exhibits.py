@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.report.exhibits import LISTING, write_exhibits
@@ -69,20 +70,11 @@ def test_a_listing_that_leads_elsewhere_removes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "own.txt").read_text() == "x"
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("tables/one.md", "is there already, and of another origin"),
-        ("tables", "is a file, not a folder"),
-        (LISTING, "is there already, and of another origin"),
-    ],
-)
-def test_a_foreign_file_in_the_way_is_refused_before_anything_is_written(
-    tmp_path: Path, path: str, message: str
-) -> None:
+@pytest.mark.parametrize("path", ["tables/one.md", "tables", LISTING])
+def test_a_foreign_file_in_the_way_is_refused_before_anything_is_written(tmp_path: Path, path: str) -> None:
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_text("of somebody else")
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         write_exhibits(tmp_path, [table("one")], [figure("two")])
     assert files(tmp_path) == [path]
 
@@ -90,13 +82,13 @@ def test_a_foreign_file_in_the_way_is_refused_before_anything_is_written(
 def test_a_file_that_was_changed_since_is_refused(tmp_path: Path) -> None:
     write_exhibits(tmp_path, [table("one")], [])
     (tmp_path / "tables/one.tex").write_text("changed by hand")
-    with pytest.raises(BadInput, match="was changed since it was written"):
+    with refuses(BadInput):
         write_exhibits(tmp_path, [table("one", 2)], [])
     assert "1" in (tmp_path / "tables/one.csv").read_text()
 
 
 def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="two exhibits have this name"):
+    with refuses(BadInput):
         write_exhibits(tmp_path / "x", [table("one"), table("one")], [])
     assert not (tmp_path / "x").exists()
 
@@ -104,5 +96,5 @@ def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "x").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BadInput, match="is a link"):
+    with refuses(BadInput):
         write_exhibits(tmp_path / "x", [table("one")], [])

@@ -14,6 +14,7 @@ import pytest
 from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.report import drawing
@@ -224,18 +225,19 @@ def test_one_point_is_drawn_in_the_middle(form: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"panels": []}, "has no point with a value"),
-        ({"panels": [Panel("", [Series.of("m", [0.1], [math.nan])])]}, "has no point with a value"),
-        ({"panels": [Panel("", [Series.of("m", ["a"], [0.5])])]}, "x is 'a'"),
-        ({"form": "bars"}, "x is 0.0"),
-        ({"name": "../f"}, "'../f' is no name for a file"),
+        {"panels": []},
+        {"panels": [Panel("", [Series.of("m", [0.1], [math.nan])])]},
+        {"panels": [Panel("", [Series.of("m", ["a"], [0.5])])]},
+        {"form": "bars"},
+        {"name": "../f"},
     ],
+    ids=["no panel", "no number", "a name for x", "a number for x", "a path"],
 )
-def test_what_cannot_be_drawn_is_refused(change: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_drawn_is_refused(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {"name": "f", "title": "t", "form": "lines", "panels": [Panel("", [series("lines", "m")])]}
-    with pytest.raises(BadInput, match=re.escape(message)):
+    with refuses(BadInput):
         Figure(**{**given, **change})
 
 

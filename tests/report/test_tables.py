@@ -15,6 +15,7 @@ import pytest
 from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.report.tables import Table, TableCell, TableColumn, cell_text, latex_text
@@ -110,22 +111,18 @@ def test_numbers_are_printed_as_their_column_says(value: Any, column: TableColum
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rows": []}, "has no row"),
-        ({"rows": ["a heading alone"]}, "has no row"),
-        ({"rows": [["a", 1], ["b"]]}, "row 2 does not have a cell for each column"),
-        ({"name": "a/b"}, "'a/b' is no name for a file"),
-    ],
+    "change",
+    [{"rows": []}, {"rows": ["a heading alone"]}, {"rows": [["a", 1], ["b"]]}, {"name": "a/b"}],
+    ids=["no row", "a heading alone", "a short row", "a path"],
 )
-def test_what_is_no_table_is_refused(change: dict[str, Any], message: str) -> None:
+def test_what_is_no_table_is_refused(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {
         "name": "t",
         "title": "t",
         "columns": [TableColumn("a"), TableColumn("b")],
         "rows": [["a", 1]],
     }
-    with pytest.raises(BadInput, match=re.escape(message)):
+    with refuses(BadInput):
         Table(**{**given, **change})
 
 

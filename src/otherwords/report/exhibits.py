@@ -12,15 +12,16 @@ from .tables import Table
 
 #: What the folder says of the files that were written into it: their digests.
 LISTING = "exhibits.json"
+_FOREIGN, _ELSEWHERE = "is there already, and of another origin", "choose another folder, or remove it"
 
 
-def write_exhibits(folder: Path, tables: Sequence[Table], figures: Sequence[Figure], *inputs: Path) -> list[Path]:
+def write_exhibits(folder: Path, tables: Sequence[Table], figures: Sequence[Figure], *inputs: str | Path) -> list[Path]:
     """Write tables and figures into a folder; nothing in `inputs`, which are read, is written to.
 
     What an earlier call wrote there is replaced, or removed if it is no longer among them. A file of another origin, or
     one that was changed since, is never touched: one in the way is refused before anything is written.
     """
-    refuse_overwriting(folder, *inputs)
+    refuse_unusable(folder, *inputs)
     texts = _texts(tables, figures)
     former = _former(folder)
     _refuse_foreign(folder, texts, former)
@@ -68,23 +69,25 @@ def _is_ours(name: str) -> bool:
     return place in ("tables", "figures") and bool(file) and "/" not in file and "\\" not in file
 
 
-def _refuse_foreign(folder: Path, texts: dict[str, str], former: dict[str, str]) -> None:
-    """Refuse a folder where a file that is not ours stands in the way."""
-    fix = "choose another folder, or remove it"
+def refuse_unusable(folder: Path, *inputs: str | Path) -> None:
+    """Refuse, before any work, a folder into which tables and figures cannot go; `inputs` are what is read."""
+    refuse_overwriting(folder, *inputs)
     for path in (folder, folder / "tables", folder / "figures"):
         refuse_link(path)
         if path.exists() and not path.is_dir():
-            raise BadInput("is a file, not a folder", where=str(path), fix=fix)
+            raise BadInput("is a file, not a folder", where=str(path), fix=_ELSEWHERE)
+    listing = folder / LISTING
+    if listing.exists() and "files" not in read_json(listing):
+        raise BadInput(_FOREIGN, where=str(listing), fix=_ELSEWHERE)
+
+
+def _refuse_foreign(folder: Path, texts: dict[str, str], former: dict[str, str]) -> None:
+    """Refuse a folder where a file that is not ours stands in the way."""
     for name, content in texts.items():
         path = folder / name
         refuse_link(path)
         if path.is_dir():
-            raise BadInput("is a folder", where=str(path), fix=fix)
+            raise BadInput("is a folder", where=str(path), fix=_ELSEWHERE)
         if path.exists() and fingerprint(path) != former.get(name) and path.read_bytes() != content.encode():
-            changed = (
-                "was changed since it was written" if name in former else "is there already, and of another origin"
-            )
-            raise BadInput(changed, where=str(path), fix=fix)
-    listing = folder / LISTING
-    if listing.exists() and "files" not in read_json(listing):
-        raise BadInput("is there already, and of another origin", where=str(listing), fix=fix)
+            changed = "was changed since it was written" if name in former else _FOREIGN
+            raise BadInput(changed, where=str(path), fix=_ELSEWHERE)

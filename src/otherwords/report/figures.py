@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import BadInput
+from ..metrics import p_c_at
 from . import drawing
 from .drawing import EDGE, LIGHT, LINE, NARROW, PAGE, STYLE, TITLE, TITLE_LINE, WIDE, Palette
 from .forms import Box, Form, Given, make_form
@@ -164,8 +165,8 @@ def consistency_plane(
 ) -> Figure:
     """Accuracy and P_C of models in a plane, with the least P_C that an accuracy a allows, and curves of equal PVAP.
 
-    The least is 1 - 2a(1 - a), where all variance is due to the wording (PVAP 1); at a PVAP of v, P_C is
-    1 - 2va(1 - a) (Srikanth et al. 2024, Figure 3). The points of `panels` have shares from 0 to 1 on both axes.
+    The least is 1 - 2a(1 - a), where all variance is due to the wording, a PVAP of 1 (Srikanth et al. 2024, Figure 3).
+    The points of `panels` have shares from 0 to 1 on both axes.
     """
     places = [one for panel in panels for series in panel.series for one in series.points]
     low = min((float(one.x) for one in places if drawing.finite(one.y)), default=0.5)
@@ -179,4 +180,4 @@ def consistency_plane(
 
 
 def _iso(name: str, steps: Sequence[float], level: float) -> Series:
-    return Series.of(name, steps, [1 - 2 * level * a * (1 - a) for a in steps], strong=level == 1)
+    return Series.of(name, steps, p_c_at(steps, level).tolist(), strong=level == 1)

@@ -48,15 +48,20 @@ def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = 
 
 def rerender(path: str | Path, out: Path | None = None) -> Path:
     """Render the report of a finished run again, from what its folder holds."""
-    folder = RunFolder(path)
-    own = folder.path / "report.html"  # which may be written again
+    own = RunFolder(path).path / "report.html"  # which may be written again
     refuse_overwriting(out or own, *(() if out in (None, own) else (path,)))
+    return write_report(*finished_run(path), out)
+
+
+def finished_run(path: str | Path) -> tuple[RunFolder, list[Score]]:
+    """The folder of a finished run, and its scores."""
+    folder = RunFolder(path)
     if not (folder.path / "scores.json").exists():
         raise BadInput("has no scores.json", where=str(path), fix="give the folder of a finished run: otherwords run")
     scores = _read_scores(folder.path)
     if "task" not in folder.manifest:
         raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
-    return write_report(folder, scores, out)
+    return folder, scores
 
 
 def _read_scores(folder: Path) -> list[Score]:
@@ -96,7 +101,7 @@ def render_parts(
     manifest: Mapping[str, Any],
 ) -> str:
     """The same of tables that come in parts, of which one is in memory at a time; none splits a bucket."""
-    about = _count(answers)
+    about = count_answers(answers)
     if not scores or about.answers == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     marked, texts = _look_up(about.flips.shown(), answers, buckets)
@@ -144,7 +149,7 @@ def render_parts(
     )
 
 
-class _Counts(NamedTuple):
+class AnswerCounts(NamedTuple):
     """What the page says of all answers: how many there are, their flips, labels and marks."""
 
     answers: int
@@ -153,7 +158,7 @@ class _Counts(NamedTuple):
     marks: pl.DataFrame
 
 
-def _count(answers: Sequence[pl.LazyFrame]) -> _Counts:
+def count_answers(answers: Sequence[pl.LazyFrame]) -> AnswerCounts:
     """Count answers part by part."""
     known, marks = ("model", "bucket", "variant", "gold", "pred", REJECTED), (CONTRAST, CONTROL)
     counts, total, given, marked = flips.FlipCounts(), 0, [], []
@@ -166,7 +171,7 @@ def _count(answers: Sequence[pl.LazyFrame]) -> _Counts:
         given.append(count_given(some))
         marked.append(some.select(name for name in marks if name in some.columns).unique())
         counts.add(accounts.rewordings(some))
-    return _Counts(total, counts, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
+    return AnswerCounts(total, counts, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
 
 
 def _look_up(

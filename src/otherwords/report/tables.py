@@ -5,7 +5,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
 from typing import Literal
@@ -58,7 +58,10 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class TableCell:
-    """A value, its interval, and what a paper published there; a `mark` such as † stands behind it."""
+    """A value, its interval, and what a paper published there; a `mark` such as † stands behind it.
+
+    Its `unit` is that of its column unless it is given.
+    """
 
     value: Plain
     low: float | None = None
@@ -66,6 +69,7 @@ class TableCell:
     published: float | None = None
     bold: bool = False
     mark: str = ""
+    unit: Unit | None = None
 
 
 @dataclass(frozen=True)
@@ -247,6 +251,7 @@ def _shown(
 ) -> str:
     """A cell in a language whose `styles` of bold, mark, interval and published value have a place for the text."""
     cell = _cell(value)
+    column = replace(column, unit=cell.unit) if cell.unit else column
     shown = write(cell_text(cell.value, column))
     shown = styles[0].format(shown) if cell.bold else shown
     shown += styles[1].format(write(cell.mark)) if cell.mark else ""
@@ -288,7 +293,11 @@ def latex_text(text: str) -> str:
 def _latex_letter(letter: str) -> str:
     if letter in _LATEX:
         return _LATEX[letter]
-    return letter if _PRINTED.fullmatch(letter) and letter not in _UNPRINTED else f"\\ifdefined\\Umathchar {letter}\\else ?\\fi{{}}"
+    return (
+        letter
+        if _PRINTED.fullmatch(letter) and letter not in _UNPRINTED
+        else f"\\ifdefined\\Umathchar {letter}\\else ?\\fi{{}}"
+    )
 
 
 def _pipes(cells: Iterable[str]) -> str:
