@@ -100,7 +100,14 @@ def reordered(table: pl.DataFrame, order: str, width: Any) -> pl.DataFrame:
     return table.select(pl.exclude("^p:.*$"), *(pl.col(f"p:{name}").cast(width) for name in order))
 
 
-@pytest.mark.parametrize(("order", "width"), [("cba", pl.Float64), ("bac", pl.Float32), ("acb", pl.Float32)])
+@pytest.mark.parametrize(
+    ("order", "width"),
+    [
+        pytest.param("cba", pl.Float64, marks=pytest.mark.slow),
+        pytest.param("bac", pl.Float32, marks=pytest.mark.slow),
+        ("acb", pl.Float32),  # another order and another width
+    ],
+)
 def test_neither_order_nor_width_of_the_columns_changes_a_bit(tmp_path: Path, order: str, width: Any) -> None:
     """Values, intervals and p-values, by table and by arrays, with and without a task's order of labels."""
     one, other = random_answers(1), random_answers(2).with_columns(gold=random_answers(1)["gold"])
