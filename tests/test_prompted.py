@@ -110,6 +110,62 @@ def test_labels_that_it_would_rather_not_say_are_warned_of():
         ow.answer(suite(2), unsure, canary=False, cache=None)
 
 
+# Shots
+
+
+def test_wordings_of_a_problem_see_the_same_shots_and_never_itself(tmp_path):
+    other = [pl.format(f"{name}: {{}}", pl.col("id").hash()).alias(name) for name in NLI.fields]
+    rows = pl.concat(
+        [suite(8).filter(pl.col("of").is_null()), suite(8).filter(pl.col("of").is_not_null()).with_columns(other)]
+    )
+    rows.filter(pl.col("of").is_null()).write_ndjson(tmp_path / "same.jsonl")
+    with served(lambda prompt: "neutral") as (server, spec):
+        model = spec.replace(")", f", shots=3, shots_from={tmp_path / 'same.jsonl'})")
+        first = ow.answer(rows, model, canary=False, cache=tmp_path / "a.sqlite")
+        asked = {one["messages"][-1]["content"]: one["messages"][:-1] for one in server.bodies}
+        assert len(asked) == server.requests == 16
+        for of, text in rows.select(pl.coalesce("of", "id"), "premise").iter_rows():
+            (shown,) = (turns for prompt, turns in asked.items() if text in prompt)
+            original = rows.row(by_predicate=pl.col("id") == of, named=True)
+            (same,) = (turns for prompt, turns in asked.items() if original["premise"] in prompt)
+            assert shown == same
+            assert not [turn for turn in shown if original["hypothesis"] in turn["content"]]
+        assert ow.answer(rows, model, canary=False, cache=tmp_path / "a.sqlite").equals(first)
+        assert server.requests == 16
+        variant = rows.filter(pl.col("id") == "p3~1").with_columns(of=pl.lit(None, pl.String))
+        ow.answer(variant, model, canary=False, cache=tmp_path / "a.sqlite")  # of which nobody knows the original
+        assert server.requests <= 17
+
+
+BY_ORIGINAL = """
+from otherwords import Model
+
+def ask(batch):
+    return [batch.task.labels[len(one) % 3] for one in batch.originals["premise"]]
+
+model = Model(ask, by_original=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [{}, pytest.param({"engine": "processes", "workers": 2}, marks=pytest.mark.slow)],
+    ids=["here", "processes"],
+)
+def test_a_model_that_is_asked_by_the_original_is_given_it_by_every_engine(tmp_path, monkeypatch, engine):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(BY_ORIGINAL)
+    rows = suite(8).with_columns(premise=pl.col("premise") + pl.lit("!").repeat_by(pl.int_range(16)).list.join(""))
+    rows.write_ndjson("suite.jsonl")
+    model = "m=python:mine.py:model"
+    done = ow.run(data="suite.jsonl", models=[model], canary=False, cache=None, out="out", **engine)
+    want = {row["id"]: NLI.labels[len(row["premise"]) % 3] for row in rows.iter_rows(named=True) if row["of"] is None}
+    for table in (done.answers().collect(), ow.answer(rows, model, canary=False, cache=None)):
+        assert table.height == 16
+        assert table["pred"].to_list() == [want[bucket] for bucket in table["bucket"]]
+    assert len({*want.values()}) > 1
+
+
 # Scores
 
 

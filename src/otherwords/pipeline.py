@@ -33,6 +33,7 @@ from .models.answering import (
     TRUNCATED,
     answer_table,
     ask,
+    asked_columns,
     run_canary,
     warn_truncated,
     warn_unread,
@@ -258,8 +259,8 @@ def answers_of(
     judged, accepted = with_own_verdicts(left, model, store, batch_size)
     asked = judged.filter(accepted)
     current().advance((judged.height - asked.height) * (1 + len(repeats)))
-    columns = {name: asked[name] for name in model.task.fields}
-    warn_if_foreign_to(model, columns.values())
+    columns = asked_columns(asked, model)
+    warn_if_foreign_to(model, (columns[name] for name in model.task.fields))
     answers = ask(columns, model, store, batch_size, current().advance, model.tally)
     again = {one.column: ask(columns, model.repeated(one), store, batch_size, current().advance) for one in repeats}
     return answer_table(judged, model, answers, accepted, again)

@@ -298,17 +298,23 @@ class Repeat(NamedTuple):
 
 
 FIRST_TIME = Repeat()
+#: Begins the columns of a batch with the texts of the problems that its texts reword.
+ORIGINAL = "original:"
 
 
 class Batch(Sequence[Problem]):
     """What a model gets: problems of one task, column by column. `batch["premise"]` lists the premises.
 
     It has no gold labels, so no model can use them. `repeat` says whether the same was asked before, see `Repeat`.
+    `originals` has, by field, the texts of the problem that each rewords, for models that are asked `by_original`; for
+    others, and where a text rewords none, they are the texts themselves.
     """
 
     def __init__(self, task: Task, columns: Mapping[str, Sequence[str]], repeat: Repeat = FIRST_TIME):
         self.task, self.repeat = task, repeat
         self.columns = {name: list(columns[name]) for name in task.fields}
+        known = f"{ORIGINAL}{task.fields[0]}" in columns
+        self.originals = {name: list(columns[f"{ORIGINAL}{name}"]) for name in task.fields} if known else self.columns
 
     def __len__(self) -> int:
         return len(self.columns[self.task.fields[0]])
@@ -324,7 +330,9 @@ class Batch(Sequence[Problem]):
                 raise BadInput(f"no field {key!r}", where=f"the task {self.task.name}", fix=fix)
             return self.columns[key]
         if isinstance(key, slice):
-            return Batch(self.task, {name: texts[key] for name, texts in self.columns.items()}, self.repeat)
+            originals = {f"{ORIGINAL}{name}": texts for name, texts in self.originals.items()}
+            columns = {name: texts[key] for name, texts in {**self.columns, **originals}.items()}
+            return Batch(self.task, columns, self.repeat)
         return Problem("", self.task, {name: texts[key] for name, texts in self.columns.items()}, "")
 
 

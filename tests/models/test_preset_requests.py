@@ -44,7 +44,7 @@ def shots(folder: Path, task: str) -> str:
         a_nli = {"obs1": f"Cup {number} stood.", "obs2": f"Floor {number} shone.", "hyp1": f"Spilt {number}."}
         rows = [{**d_nli, "label": "weakener"}] if task == "d-nli" else [{**a_nli, "hyp2": "Dry.", "label": "hyp1"}]
         pl.DataFrame(rows).write_ndjson(folder / f"{number}.jsonl")
-    return ",".join(str(folder / f"{number}.jsonl") for number in range(3))
+    return json.dumps([str(folder / f"{number}.jsonl") for number in range(3)])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -52,7 +52,7 @@ def test_the_prompts_of_the_papers_are_sent_as_printed(tmp_path: Path, name: str
     """Written down from Table 5 of ParaNLU, its released form of shots, and appendix A.5 of PaRTE."""
     task, problem = PROBLEMS[name]
     template = name.partition(",")[0]
-    more = "" if template == "parte" else f', shots=3, shots_from="{shots(tmp_path, task)}"'
+    more = "" if template == "parte" else f", shots=3, shots_from={shots(tmp_path, task)}"
     with ChatServer(answer=reply) as server:
         spec = f'api:curie(url="{server.url}", template={template}{more}, readout={"text" if not more else "tokens"})'
         ow.answer([problem], spec, task, canary=False, cache=None)

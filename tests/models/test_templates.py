@@ -13,6 +13,7 @@ from replying import Replying
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.language_models.completion import Capabilities, Completion, Message
+from otherwords.models.answering import load
 from otherwords.models.prompting import prompted
 from otherwords.models.shots import draw
 from otherwords.models.templates import presets, read_preset, read_template, template_name
@@ -239,7 +240,7 @@ def test_balanced_shots_have_each_label_as_often(own, tmp_path):
 
 def test_each_of_several_files_gives_as_many(own, tmp_path):
     names = [data(tmp_path / f"{name}.jsonl") for name in ("snli", "atomic", "social")]
-    drawn = draw(few(own, count=36), RTE, source=",".join(names)).before({"premise": "x", "hypothesis": "y"})
+    drawn = draw(few(own, count=36), RTE, source=names).before({"premise": "x", "hypothesis": "y"})
     sets = [shot.texts["premise"].partition(" of ")[2].partition(",")[0] for shot in drawn]
     assert Counter(sets) == {"snli": 12, "atomic": 12, "social": 12}
     assert sets != sorted(sets, key=["snli", "atomic", "social"].index)
@@ -261,6 +262,52 @@ def test_a_shot_never_has_a_text_of_the_asked_problem_nor_its_premise_in_other_w
                 one for n, one in enumerate(usual) if n != place
             ]
             assert other[place] not in usual
+
+
+def test_a_rewording_in_quite_other_words_never_sees_its_original_and_sees_what_that_sees(own, tmp_path):
+    shots = draw(few(own, count=8), RTE, source=data(tmp_path / "train.jsonl"))
+    original = shots.before({"premise": "x", "hypothesis": "y"})[3].texts
+    reworded = {"premise": "Nothing of it is as it was.", "hypothesis": "Nor this."}
+    assert original in [one.texts for one in shots.before(reworded)]
+    assert original not in [one.texts for one in shots.before(reworded, original)]
+    assert shots.before(reworded, original) == shots.before(original) == shots.before(original, original)
+    other = next(one.texts for one in shots.before(original) if one.texts != original)
+    assert other not in [one.texts for one in shots.before({**reworded, "premise": other["premise"]}, original)]
+
+
+def test_a_shot_is_not_of_the_cluster_of_the_asked_problem(own, tmp_path):
+    rows = [
+        {
+            "premise": f"Premise {n} {'abcdefghi'[n] * 9}.",
+            "hypothesis": f"h{n}",
+            "label": "entailed",
+            "cluster": f"{n // 2}",
+        }
+        for n in range(8)
+    ]
+    rows[2] |= {"id": "two"}
+    rows += [{**rows[2], "id": "two~1", "of": "two", "premise": "Said in another way."}]
+    rows = [{"id": f"p{n}", "of": None, **row} for n, row in enumerate(rows)]
+    (tmp_path / "clusters.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shots = draw(few(own, count=4), RTE, source=str(tmp_path / "clusters.jsonl"))
+    for asked in (rows[2]["premise"], rows[3]["premise"], "said in  another way."):
+        shown = {one.texts["hypothesis"] for one in shots.before({"premise": asked, "hypothesis": "y"})}
+        assert not shown & {"h2", "h3"}
+
+
+def test_a_comma_is_part_of_a_name_and_several_are_a_list(own, tmp_path):
+    (tmp_path / "a,b").mkdir()
+    name = data(tmp_path / "a,b" / "train.jsonl")
+    asked = {"premise": "x", "hypothesis": "y"}
+    assert len(draw(few(own, count=4), RTE, source=name).before(asked)) == 4
+    model = f"api:x(url=http://127.0.0.1:9/v1, readout=tokens, template={own(OWN, name='one.toml')}, shots=4"
+    for spelled in (json.dumps(name), json.dumps([name])):
+        assert "+4@" in load(f"{model}, shots_from={spelled})", RTE).model.identity
+    with pytest.raises(BadInput, match=r'give several as a list: shots_from=\["one.jsonl", "two.jsonl"\]'):
+        draw(few(own, count=4), RTE, source="one.jsonl, two.jsonl")
+    for wrong in (5, [5], {"a": 1}):
+        with pytest.raises(BadInput, match=r"shots_from: found .*; give a data set, or several as in"):
+            draw(few(own, count=4), RTE, source=wrong)
 
 
 def test_data_that_are_all_alike_still_give_shots(own, tmp_path):

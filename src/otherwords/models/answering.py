@@ -17,7 +17,7 @@ import polars as pl
 from ..errors import BadInput, WrongAnswer, caller_level, setting, shorten
 from ..frames import LABEL_MASS
 from ..language_models.endpoint import refuse_key
-from ..problem import AGAIN, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
+from ..problem import AGAIN, ORIGINAL, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
 from ..registry import models
 from ..storage.files import digest
@@ -139,15 +139,20 @@ class Texts:
         return sum(sys.getsizeof(text) for column in self.columns for text in column) + 8 * len(self.places)
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[str] | pl.Series], task: Task) -> "Texts":
-        """The distinct ones, in the order of their first rows; of a Polars column, null is the empty text."""
+    def of(cls, columns: Mapping[str, Sequence[str] | pl.Series], task: Task, *, originals: bool = False) -> "Texts":
+        """The distinct ones, in the order of their first rows; of a Polars column, null is the empty text.
+
+        With `originals`, those of the problems that they reword belong to them; where there are none, themselves.
+        """
         given = [columns[name] for name in task.fields]
+        if originals:
+            given += [columns.get(f"{ORIGINAL}{name}", columns[name]) for name in task.fields]
         if all(isinstance(one, pl.Series) for one in given):
             texts, places = _distinct_columns([pl.Series(one).fill_null("") for one in given])
         else:
             texts, places = _distinct_rows([list(one) for one in given])
         lengths = np.zeros(len(texts[0]), np.int64)
-        for column in texts:
+        for column in texts[: len(task.fields)]:
             lengths += np.fromiter(map(len, column), np.int64, len(column))
         return cls(tuple(texts), places, np.bincount(places, minlength=len(texts[0])), lengths)
 
@@ -172,8 +177,29 @@ class Texts:
     def take(self, rows: Ints, task: Task) -> dict[str, list[str]]:
         """The texts with these numbers, by field."""
         numbers = rows.tolist()
+        names = [*task.fields, *(f"{ORIGINAL}{name}" for name in task.fields)]
         columns = ([column[row] for row in numbers] for column in self.columns)
-        return dict(zip(task.fields, columns, strict=True))
+        return dict(zip(names, columns, strict=False))
+
+
+def asked_columns(rows: pl.DataFrame, model: Answerer) -> dict[str, pl.Series]:
+    """The texts of rows by field and, for a model that is asked by these too, those of the problems that they reword.
+
+    A row whose original is not among the rows is its own.
+    """
+    fields = model.task.fields
+    own = {name: rows[name].cast(pl.String) for name in fields}
+    if not model.model.by_original or "of" not in rows.columns:
+        return own
+    first = rows.filter(pl.col("of").is_null()).select("id", *(pl.col(name).alias(ORIGINAL + name) for name in fields))
+    found = rows.select("of").join(first.unique("id"), left_on="of", right_on="id", how="left", maintain_order="left")
+    known = rows["of"].is_in(first["id"].implode())
+    return own | {
+        ORIGINAL + name: pl.select(
+            pl.when(known).then(found[ORIGINAL + name].cast(pl.String)).otherwise(own[name])
+        ).to_series()
+        for name in fields
+    }
 
 
 def _distinct_columns(columns: Sequence[pl.Series]) -> tuple[list[list[str]], Ints]:
@@ -376,7 +402,9 @@ def ask(
     """
     with AnswerWriter(cache) as writer:
         asker = Asker(model, writer, batch_size)
-        return asker.ask(asker.look_up(Texts.of(columns, model.task)), progress, tally)
+        return asker.ask(
+            asker.look_up(Texts.of(columns, model.task, originals=model.model.by_original)), progress, tally
+        )
 
 
 def answer_table(

@@ -37,7 +37,7 @@ def api(
     template: str = "",
     readout: str = AUTO,
     shots: int = -1,
-    shots_from: str = "",
+    shots_from: str | list[str] = "",
     seed: int = 0,
     chat: str = "auto",
     concurrency: int = CONCURRENCY,

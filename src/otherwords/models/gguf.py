@@ -25,7 +25,7 @@ def gguf(
     template: str = "",
     readout: str = AUTO,
     shots: int = -1,
-    shots_from: str = "",
+    shots_from: str | list[str] = "",
     seed: int = 0,
     context: int = 0,
     threads: int = 0,

@@ -55,7 +55,7 @@ def hf(
     template: str = "",
     readout: str = "auto",
     shots: int = -1,
-    shots_from: str = "",
+    shots_from: str | list[str] = "",
     seed: int = 0,
     task: Any = None,
 ) -> Model:

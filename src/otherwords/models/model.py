@@ -60,7 +60,9 @@ class Model:
     what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
     stored, or nothing. A Model that is given itself is called by its `name`, or by that of its function. One that
     `uses_all_cores` by itself, or a GPU, is not asked by several worker processes, which would only share them; one
-    that is asked `by_driver` is not asked by workers at all.
+    that is asked `by_driver` is not asked by workers at all. What one that is asked `by_original` answers depends on
+    the problem that a text rewords, too, which must not be among its shots: its batches have the texts of that problem,
+    and its answers are stored by both.
 
     `ways` are those in which the same may be asked again, see `Repeat`; the first is chosen where nobody says. A model
     that gives the same answer to the same text, whatever happens, has none. `columns` are constant columns of its
@@ -83,6 +85,7 @@ class Model:
     light: bool = False
     uses_all_cores: bool = False
     by_driver: bool = False
+    by_original: bool = False
     ways: tuple[str, ...] = (USUAL_WAY,)
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     keep_replies: Callable[[Path, float], None] | None = None

@@ -30,7 +30,7 @@ def prompted(
     template: str = "",
     readout: str = AUTO,
     shots: int = -1,
-    shots_from: str = "",
+    shots_from: str | Sequence[str] = "",
     seed: int = 0,
     where: str = "",
     batch_size: int = BATCH,
@@ -38,9 +38,10 @@ def prompted(
     """Make a model of a language model: problems are put as the `template` says, answers read as `readout` says.
 
     `template` is a preset or a TOML file ("": the preset of the task). So many `shots` (-1: as the template says) are
-    drawn by `seed` from the data set `shots_from`. `where` names the model in errors. What the caller knows besides
-    (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the language model,
-    the content of template and shots, the readout and what this needs of the model: sign no option of these by itself.
+    drawn by `seed` from the data set `shots_from`, or from several. `where` names the model in errors. What the caller
+    knows besides (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the
+    language model, the content of template and shots, the readout and what this needs of the model: sign no option of
+    these by itself.
     """
     can = model.capabilities
     chosen = _accepted(read_template(template, task), can, where)
@@ -62,6 +63,7 @@ def prompted(
         identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
         batch_invariant=False,
         batch_size=batch_size,
+        by_original=bool(solved.slots),
         ways=(COLD, *WAYS) if can.cold else WAYS,
         columns={"template": chosen.name},
         unread=asked.unread,
@@ -103,7 +105,12 @@ class Questioner:
         way = "" if batch.repeat.way == FIRST_TIME.way else batch.repeat.way
         columns = [batch[name] for name in batch.task.fields]
         problems = [dict(zip(batch.task.fields, texts, strict=True)) for texts in zip(*columns, strict=True)]
-        requests = [self.template.request(one, self.shots.before(one), chat=self.chat) for one in problems]
+        first = zip(*(batch.originals[name] for name in batch.task.fields), strict=True)
+        originals = [dict(zip(batch.task.fields, texts, strict=True)) for texts in first]
+        requests = [
+            self.template.request(one, self.shots.before(one, original), chat=self.chat)
+            for one, original in zip(problems, originals, strict=True)
+        ]
         if way or batch.repeat.number:
             requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
         answers = self.readout(requests)

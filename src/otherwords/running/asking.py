@@ -14,7 +14,7 @@ import polars as pl
 from .. import pipeline
 from .._version import __version__
 from ..frames import REJECTED, kept
-from ..models.answering import Asker, Questions, Texts, answer_table
+from ..models.answering import Asker, Questions, Texts, answer_table, asked_columns
 from ..models.cache import Cache
 from ..models.model import Answerer
 from ..models.repeating import repeats_of
@@ -163,14 +163,17 @@ def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], shelf: Shelf, 
     models = list(shards[0].todo)
     if judged or not models:
         return _Chunk(shards, {})
-    task = askers[models[0]].model.task
 
-    def distinct() -> Texts:
-        columns = {name: pl.concat([one.suite[name].cast(pl.String) for one in shards]) for name in task.fields}
-        return Texts.of(columns, task)
+    def distinct(model: Answerer) -> Texts:
+        parts = [asked_columns(one.suite, model) for one in shards]
+        columns = {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+        return Texts.of(columns, model.task, originals=model.model.by_original)
 
-    texts = shelf.keep(tuple(one.source for one in shards), distinct, lambda one: one.size)
-    return _Chunk(shards, {using: askers[using].look_up(texts) for using in models})
+    def texts(model: Answerer) -> Texts:
+        key = (model.model.by_original, *(one.source for one in shards))
+        return shelf.keep(key, partial(distinct, model), lambda one: one.size)
+
+    return _Chunk(shards, {using: askers[using].look_up(texts(askers[using].model)) for using in models})
 
 
 def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWriter) -> Iterator[tuple[ShardJob, Made]]:

@@ -19,7 +19,7 @@ import polars as pl
 from .. import pipeline
 from .._version import __version__
 from ..errors import BadInput
-from ..models.answering import Asker, Questions, Replies, Texts, answer_table
+from ..models.answering import Asker, Questions, Replies, Texts, answer_table, asked_columns
 from ..models.cache import Cache
 from ..models.model import Answerer
 from ..models.predictions import Predictions
@@ -78,7 +78,7 @@ def ask_texts(job: AskJob) -> Answered:
         raise BadInput(
             f"has no {job.name}", where=place.name, fix="workers must see the folder of the run: give --shared"
         )
-    columns = {name: frame[name].to_list() for name in job.task.fields}
+    columns = {name: frame[name].to_list() for name in frame.columns if name != _ROWS}
     counts, parts, storable = frame[_ROWS].to_numpy(), [], True
     for start in range(0, frame.height, job.batch_size):
         rows = slice(start, start + job.batch_size)
@@ -211,7 +211,8 @@ class _Delegation:
         finish: Callable[[Questions, Predictions, Flags], None],
         counted: bool = True,
     ) -> Iterator[AskJob]:
-        texts = Texts.of({name: frame[name].cast(pl.String) for name in self._task.fields}, self._task)
+        originals = self._model.model.by_original
+        texts = Texts.of(asked_columns(frame, self._model), self._task, originals=originals)
         while self._stored:  # before the look-up, which finds them
             self._asked.difference_update(self._stored.popleft())
         questions = self._asker.look_up(texts, batched=False)

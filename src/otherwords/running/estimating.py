@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..language_models.budget import shown, spending
 from ..language_models.served import Counted
-from ..models.answering import Texts, open_batches
+from ..models.answering import Texts, asked_columns, open_batches
 from ..models.cache import Cache, cache_path
 from ..models.canary import canary_batch
 from ..models.model import Answerer
@@ -71,7 +71,7 @@ def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | 
     budget.planned.clear()
     seen: set[bytes] = set()
     for one in (model, *(model.repeated(repeat) for repeat in driver._repeats(model))):
-        for texts in _texts(driver, canary=driver.study.canary and one is model):
+        for texts in _texts(driver, model, canary=driver.study.canary and one is model):
             for batch in open_batches(one, texts, cache, seen):
                 with suppress(Counted):
                     model.model(batch)
@@ -79,11 +79,11 @@ def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | 
     return shown(spent, budget.prices.currency) if spent else dict(_NOTHING)
 
 
-def _texts(driver: Driver, *, canary: bool) -> Any:
+def _texts(driver: Driver, model: Answerer, *, canary: bool) -> Any:
     """The texts of all shards, and those of the canary."""
     task = driver.task
     if canary and len(batch := canary_batch(task)):
-        yield Texts.of(batch.columns, task)
+        yield Texts.of(batch.columns, task, originals=model.model.by_original)
     for part in driver.folder.parts("buckets"):
         suite = read_kept(part)
-        yield Texts.of({name: suite[name] for name in task.fields}, task)
+        yield Texts.of(asked_columns(suite, model), task, originals=model.model.by_original)
