@@ -277,8 +277,9 @@ class Verdict:
 
 #: What the columns of answers to repeated questions begin with.
 AGAIN = "again:"
-#: The ways in which most models may be asked again: as the first time, or in other company.
-USUAL_WAY, SHUFFLED, COLD = "usual", "shuffled", "cold"
+#: The ways in which models may be asked again: as the first time, in other company, without a memory of what they read
+#: before, with no other request at the same time.
+USUAL_WAY, SHUFFLED, COLD, ALONE = "usual", "shuffled", "cold", "alone"
 
 
 class Repeat(NamedTuple):

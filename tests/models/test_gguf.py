@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tiny_gguf
 from refusals import refuses
 
+import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.language_models.completion import Capabilities, Message, Request
+from otherwords.language_models.dialects import body_of
 from otherwords.language_models.endpoint import Endpoint
 from otherwords.language_models.gguf_file import GgufFile
 from otherwords.language_models.served import Served
@@ -80,6 +84,37 @@ def test_no_answer_depends_on_another(tiny: Path) -> None:
     assert [answers.p.tobytes() for answers in reversed(apart)] == [row.tobytes() for row in together.p]
     assert one.model.batch_invariant
     assert not model(tiny, cache_prompt=True).model.batch_invariant
+
+
+def test_it_is_asked_again_as_it_is_asked(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a memory, in another order and with it; without one, the same file gives the same: there is no noise."""
+    bodies: list[dict[str, Any]] = []
+    asked = GgufFile._ask
+
+    def spy(file: GgufFile, request: Request, **more: Any) -> Any:
+        bodies.append({"cache_prompt": file.cache_prompt, **body_of(file._form, request, file.capabilities)[1]})
+        return asked(file, request, **more)
+
+    monkeypatch.setattr(GgufFile, "_ask", spy)
+    warm, same = model(tiny, cache_prompt=True, readout="tokens"), model(tiny, readout="tokens")
+    assert (warm.model.ways, same.model.ways) == (("shuffled", "usual", "cold"), ())
+    rows = [{"premise": f"{'It rains. ' * n}So it is.", "hypothesis": "It is wet."} for n in range(12)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = ow.answer(rows, f"gguf:{tiny}(threads=1, cache_prompt=true)", repeats=1, canary=False, cache=None)
+    assert "again:shuffled:1" in table.columns
+    first, again = bodies[:12], bodies[12:]
+    assert [one["messages"] for one in first] != [one["messages"] for one in again]
+    assert {one["cache_prompt"] for one in bodies} == {True}
+
+
+def test_a_template_that_draws_is_asked_again_as_usual(tiny: Path, tmp_path: Path) -> None:
+    words = '[words]\nentailment = "yes"\nneutral = "perhaps"\ncontradiction = "no"\n'
+    path = tmp_path / "warm.toml"
+    path.write_text(f'task = "nli"\nprompt = "{{premise}} {{hypothesis}}"\n{words}[parameters]\ntemperature = 1.0\n')
+    drawn = model(tiny, template=str(path), readout="text").model
+    assert (drawn.ways, drawn.batch_invariant) == (("usual",), False)
+    assert model(tiny, template=str(path), readout="tokens").model.ways == ()
 
 
 def test_the_signature_has_the_content_and_neither_place_nor_speed(tiny: Path, tmp_path: Path) -> None:

@@ -50,5 +50,6 @@ def gguf(
         seed=seed,
         where=f"gguf:{path}",
         batch_size=PROBLEMS,
+        batch_invariant=not cache_prompt,
     )
-    return replace(asked, batch_invariant=not cache_prompt, positions=model.capabilities.context, uses_all_cores=True)
+    return replace(asked, positions=model.capabilities.context, uses_all_cores=True)

@@ -143,8 +143,8 @@ def _causal(folder: Folder, task: Task, place: dict[str, Any], prompting: dict[s
 
     causal = open_causal(folder, **place)
     size = PROMPTS.get(causal.opened.device.type, PROMPTS["cpu"])
-    model = prompted(causal, task, **prompting, where=folder.who, batch_size=size)
-    return replace(model, uses_all_cores=True, ways=local_ways(batch_invariant=False))
+    model = prompted(causal, task, **prompting, where=folder.who, batch_size=size, batch_invariant=False)
+    return replace(model, uses_all_cores=True)
 
 
 def _refuse_given(folder: Folder, options: dict[str, Any], kind: str) -> None:

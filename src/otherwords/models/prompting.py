@@ -10,17 +10,15 @@ import numpy as np
 
 from ..errors import BadInput, caller_level
 from ..language_models.completion import Capabilities, LanguageModel
-from ..problem import COLD, FIRST_TIME, Batch, Task
+from ..problem import FIRST_TIME, Batch, Task
 from .model import Model, Reply
-from .readouts import AUTO, Read, Readout, choose
+from .readouts import AUTO, CHOICES, TEXT, Read, Readout, choose
+from .repeating import local_ways, server_ways
 from .shots import Shots, draw
 from .templates import Template, read_template
 
 #: Problems that are asked at a time, unless the caller says otherwise.
 BATCH = 256
-#: The ways in which anything can be asked again. One that can be made to forget beginnings is asked "cold" unless the
-#: user says otherwise: asked as usual, it takes the very prompt from its memory, and repeats itself.
-WAYS = ("usual", "alone")
 
 
 def prompted(
@@ -34,14 +32,16 @@ def prompted(
     seed: int = 0,
     where: str = "",
     batch_size: int = BATCH,
+    batch_invariant: bool | None = None,
 ) -> Model:
     """Make a model of a language model: problems are put as the `template` says, answers read as `readout` says.
 
     `template` is a preset or a TOML file ("": the preset of the task). So many `shots` (-1: as the template says) are
-    drawn by `seed` from the data set `shots_from`, or from several. `where` names the model in errors. What the caller
-    knows besides (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the
-    language model, the content of template and shots, the readout and what this needs of the model: sign no option of
-    these by itself.
+    drawn by `seed` from the data set `shots_from`, or from several. `where` names the model in errors. Of a model that
+    runs here, `batch_invariant` says whether its numbers are the same whatever else it reads. What the caller knows
+    besides (`by_driver`, `keep_replies`, ...) it adds with dataclasses.replace. The identity has that of the language
+    model, the content of template and shots, the readout and what this needs of the model: sign no option of these by
+    itself.
     """
     can = model.capabilities
     chosen = _accepted(read_template(template, task), can, where)
@@ -56,15 +56,20 @@ def prompted(
     solved = draw(chosen, task, count=shots, source=shots_from, seed=seed)
     form = "chat" if chat else "plain"
     drawn = f"+{len(solved.slots)}@{solved.identity}" if solved.slots else ""
+    draws = bool(chosen.parameters.temperature) and kind in (CHOICES, TEXT)
+    forgets = bool(can.cold)
+    ways = (
+        server_ways(forgets) if batch_invariant is None else local_ways(batch_invariant, draws=draws, forgets=forgets)
+    )
     asked = Questioner(read, chosen, chat, solved)
     return Model(
         asked,
         labels=tuple(task.labels),
         identity=f"{model.identity}:{chosen.name}@{chosen.identity}{drawn}:{form}:{kind}({needs})",
-        batch_invariant=False,
+        batch_invariant=bool(batch_invariant) and not draws,
         batch_size=batch_size,
         by_original=bool(solved.slots),
-        ways=(COLD, *WAYS) if can.cold else WAYS,
+        ways=ways,
         columns={"template": chosen.name},
         unread=asked.unread,
     )

@@ -4,13 +4,27 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import BadInput, caller_level, setting, shorten
-from ..problem import COLD, SHUFFLED, USUAL_WAY, Repeat
+from ..problem import ALONE, COLD, SHUFFLED, USUAL_WAY, Repeat
 from .model import Answerer
 
 
-def local_ways(batch_invariant: bool) -> tuple[str, ...]:
-    """The ways of a model that runs here and draws nothing at random: it may depend on the rest of the batch."""
-    return () if batch_invariant else (SHUFFLED,)
+def local_ways(batch_invariant: bool, *, draws: bool = False, forgets: bool = False) -> tuple[str, ...]:
+    """The ways of a model that runs here: its answers may depend on the rest of the batch, or on what came before.
+
+    One that `draws` at random gives another answer as usual, too. One that remembers beginnings, and `forgets` them on
+    request, is asked again in another order first: it remembers then as it does when it is asked, and other things.
+    """
+    if batch_invariant:
+        return (USUAL_WAY,) if draws else ()
+    return (SHUFFLED, *((USUAL_WAY,) if draws or forgets else ()), *((COLD,) if forgets else ()))
+
+
+def server_ways(forgets: bool) -> tuple[str, ...]:
+    """The ways of a model on a server. One that `forgets` beginnings on request is asked so unless the user says not.
+
+    Asked as usual, it takes the very prompt from its memory, and repeats itself.
+    """
+    return (*((COLD,) if forgets else ()), USUAL_WAY, ALONE)
 
 
 def function_ways(batch_invariant: bool) -> tuple[str, ...]:
