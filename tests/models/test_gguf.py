@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import llama_cpp
 import numpy as np
 import pytest
 import tiny_gguf
+from gguf_weights import LlamaFile
 from refusals import refuses
 
 import otherwords as ow
@@ -25,8 +28,9 @@ from otherwords.problem import TASKS, Batch
 
 NLI = TASKS["nli"]
 PAIRS = [("A dog runs.", "An animal moves."), ("It rains.", "It is dry."), ("A man eats.", "He is hungry.")]
-#: Nats. Seen on one machine: 0 in all digits, one request at a time and without the prefix cache; with it, or in
-#: parallel, up to 0.32. Fixed since.
+#: Nats. Seen on one machine, one request at a time and without the prefix cache: 0 in all digits between llama.cpp's
+#: server and llama.cpp in this process, 0.008 between these and numpy on a file of 32-bit floats; with the cache, or
+#: in parallel, up to 0.32. Fixed since.
 TOLERANCE = 0.02
 
 
@@ -45,23 +49,65 @@ def model(path: Path, **options: object) -> Answerer:
     return load(f"gguf({', '.join(part for part in (f'path={json.dumps(str(path))}, threads=1', given) if part)})", NLI)
 
 
+#: A chat and a plain text as they are asked, as the model reads them, and labels after each.
+QUESTION = "A dog runs. Does an animal move? Answer yes or no."
+STATEMENT = "Premise: It rains.\nHypothesis: It is dry.\nTrue, false or unknown? Answer:"
+CHAT = (
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    f"<|im_start|>user\n{QUESTION}<|im_end|>\n<|im_start|>assistant\n"
+)
+ASKED = [
+    (Request(messages=(Message("user", QUESTION),), max_tokens=1), CHAT, ["Yes", "No", "yes"]),
+    (Request(text=STATEMENT, max_tokens=1), STATEMENT, [" True", " False", " true"]),
+]
+
+
+def through_server(url: str, name: str, request: Request, texts: list[str]) -> np.ndarray:
+    """What a server says, asked by itself and cold."""
+    served = Served(Endpoint(name, url), Capabilities(logprobs=100, cold="cache_prompt"), concurrency=1)
+    ((_, reply),) = served.complete([replace(request, logprobs=100, way="cold", repeat=1)])
+    assert reply.usage.cached == 0
+    found = np.array([reply.top[0].get(text, np.nan) for text in texts])
+    assert np.isfinite(found).all(), f"a label is not among the 100 likeliest: {dict(reply.top[0])}"
+    return found
+
+
 def test_label_log_probabilities_through_the_server_are_those_of_the_file(llama_server: str, smollm2: Path) -> None:
-    """One request at a time, cold: a chat and a plain text, several labels."""
-    served = Served(Endpoint("smollm2", llama_server), Capabilities(logprobs=100, cold="cache_prompt"), concurrency=1)
+    """By llama.cpp both times: once on its server, once in this process."""
     file = GgufFile(smollm2, context=512, threads=1)
-    asked = [
-        Request(messages=(Message("user", "A dog runs. Does an animal move? Answer yes or no."),), max_tokens=1),
-        Request(text="Premise: It rains.\nHypothesis: It is dry.\nTrue, false or unknown? Answer:", max_tokens=1),
-    ]
-    labels = [["Yes", "No", "yes"], [" True", " False", " true"]]
-    for number, (request, texts) in enumerate(zip(asked, labels, strict=True)):
+    for request, _, texts in ASKED:
         direct = file.continuations([request], texts, first=True)[0]
-        cold = Request(**{**vars(request), "logprobs": 100, "way": "cold", "repeat": number})
-        ((_, reply),) = served.complete([cold])
-        assert reply.usage.cached == 0
-        through = np.array([reply.top[0].get(text, np.nan) for text in texts])
-        assert np.isfinite(through).all(), f"a label is not among the 100 likeliest: {dict(reply.top[0])}"
+        through = through_server(llama_server, "smollm2", request, texts)
         np.testing.assert_allclose(through, direct, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_label_log_probabilities_are_those_computed_from_the_file_without_llama_cpp(
+    smollm2: Path, llama_server: str, tmp_path: Path
+) -> None:
+    """By numpy, with another tokenizer. The file is written in 32 bits, because of a quantised one llama.cpp rounds
+    what passes between layers to 8 bits, too, and is then a little off its own weights, by up to 0.26 nat here."""
+    weights = LlamaFile(smollm2)
+    plain = weights.save_plain(tmp_path / "plain.gguf")
+    url, file = llama_cpp.serve_here(plain, "plain"), GgufFile(plain, context=512, threads=1)
+    for request, prompt, texts in ASKED:
+        logs = weights.log_probabilities(weights.tokens(prompt))
+        computed = np.array([logs[weights.tokens(text)[0]] for text in texts])
+        np.testing.assert_allclose(through_server(url, "plain", request, texts), computed, rtol=0, atol=TOLERANCE)
+        np.testing.assert_allclose(
+            file.continuations([request], texts, first=True)[0], computed, rtol=0, atol=TOLERANCE
+        )
+        quantised = through_server(llama_server, "smollm2", request, texts)
+        np.testing.assert_allclose(quantised, computed, rtol=0, atol=0.5)
+
+
+def test_a_small_file_gives_what_numpy_computes_from_it(tiny: Path) -> None:
+    weights, request = LlamaFile(tiny), Request(text="a dog. true or false?", max_tokens=1)
+    logs = weights.log_probabilities(weights.tokens(request.text))
+    texts = ["t", "f", "no", " "]
+    computed = [logs[weights.tokens(text)[0]] for text in texts]
+    found = GgufFile(tiny, context=512, threads=1).continuations([request], texts, first=True)[0]
+    np.testing.assert_allclose(found, computed, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("readout", ["tokens", "score", "choices", "text"])

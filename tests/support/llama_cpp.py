@@ -62,15 +62,22 @@ def serving(folder: Path) -> Iterator[str]:
 def serve_tiny() -> str:
     """The address of a server with the model of `tiny_gguf`, in this process and as long as this is there."""
     import tiny_gguf
-    import xllamacpp
 
     folder = tempfile.mkdtemp()
+    address = serve_here(tiny_gguf.save(Path(folder) / "tiny.gguf"), "tiny")
+    shutil.rmtree(folder)
+    return address
+
+
+def serve_here(path: Path, name: str) -> str:
+    """The address of a server with a file, in this process and as long as this is there."""
+    import xllamacpp
+
     params: Any = xllamacpp.CommonParams()
-    params.model.path, params.model_alias = str(tiny_gguf.save(Path(folder) / "tiny.gguf")), {"tiny"}
+    params.model.path, params.model_alias = str(path), {name}
     params.n_parallel, params.n_ctx, params.cpuparams.n_threads = 2, 2 * CONTEXT, 1
     params.verbosity, params.warmup, params.cache_ram_mib = -1, False, 0
     server = xllamacpp.Server(params)
-    shutil.rmtree(folder)
     _kept.append(server)
     return f"{server.listening_address}/v1"
 
