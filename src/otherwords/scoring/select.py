@@ -152,14 +152,24 @@ def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
 
     Besides "all", a metric of texts may be named with the suite that has them. The second value says whether metrics
     were chosen for the user: then one may be left out where the table lacks what it needs, and need not be explained
-    where it has nothing to measure.
+    where it has nothing to measure. The noise stands before any flip rate, in whatever order they are named.
+
+    >>> [one.plugin.name for one in choose(["unreadable", "flip_rate", "p_c", "flip_rate_net"])[0]]
+    ['unreadable', 'flip_rate_net', 'flip_rate', 'p_c']
     """
     using = as_specs(as_list(using), named=False)
     named = [metrics.make(name) for name in using or USUAL if name != "all"]
     with_suite = {one.plugin.full_name for one in named if "suite" in one.plugin.options()}
     every = [metrics.make(name) for name in usable_alone() if name not in with_suite] if "all" in using else []
     chosen = {one.signature: one for one in reversed([*every, *named])}
-    return list(reversed(chosen.values())), not using or "all" in using
+    return _noise_first([*reversed(chosen.values())]), not using or "all" in using
+
+
+def _noise_first(chosen: Sequence[Bound]) -> list[Bound]:
+    """Metrics in their order, but for those of noise: they stand before the first flip rate."""
+    place = next((number for number, one in enumerate(chosen) if family(one) == "flips"), len(chosen))
+    late = [one for one in chosen[place:] if one.plugin.name in NOISE]
+    return [*chosen[:place], *late, *(one for one in chosen[place:] if one not in late)]
 
 
 def usable_alone() -> list[str]:
