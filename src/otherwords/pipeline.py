@@ -97,6 +97,9 @@ def vary(
     *,
     suite: bool = False,
     notes: str | Path | None = None,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
 ) -> pl.DataFrame:
     """Reword the originals of a table with each generator; return the variants or, with `suite`, all rows.
 
@@ -104,6 +107,7 @@ def vary(
     checked as `load` does. A suite has every original before its variants: what `check` and `answer` take.
     `using` names generators, or has functions such as `python:FILE:function` takes: of a text, or of a Problem.
     What generators left out, and why, is written to the table `notes`, if one is named.
+    A language model on a server that writes, or judges what is written, is asked within the limits of `answer`.
 
     >>> rows = [{"premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment"}]
     >>> vary(rows, "contractions(field=premise)", suite=True)["premise"].to_list()
@@ -114,7 +118,8 @@ def vary(
     language.forget()
     originals, using = opened.table(), as_specs(as_list(using))
     current().start("variants", originals["of"].null_count() * len(using))
-    variants, table = varied(originals, using, opened.task, seed)
+    with spending(make_budget(max_requests, max_cost, prices)):
+        variants, table = varied(originals, using, opened.task, seed)
     current().done()
     if notes:
         tables.write([table], notes)
@@ -149,18 +154,28 @@ def _refuse_repeated_ids(variants: pl.DataFrame, taken: pl.Series) -> None:
         seen.add(name)
 
 
-def check(suite: SuiteName, using: Named | Sequence[Named] = "surface", task: str | Task = "") -> pl.DataFrame:
+def check(
+    suite: SuiteName,
+    using: Named | Sequence[Named] = "surface",
+    task: str | Task = "",
+    *,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
+) -> pl.DataFrame:
     """Give every variant to each check: `check:<name>` says whether it is kept, two more columns why.
 
     `suite` has originals and variants, as a table or by name, as in `vary`.
     `using` names checks, or has functions of a problem and a variant.
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are not rewordings and are
-    not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
+    not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out. A judge
+    on a server is asked within the limits of `answer`.
     """
     opened = open_suite(suite, task)
     language.forget()
-    return checked(opened.table(), as_specs(as_list(using)), opened.task)
+    with spending(make_budget(max_requests, max_cost, prices)):
+        return checked(opened.table(), as_specs(as_list(using)), opened.task)
 
 
 def checked(suite: pl.DataFrame, using: Sequence[str | Bound], task: Task) -> pl.DataFrame:

@@ -48,6 +48,7 @@ class ChatServer:
         self.faulty: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.looks = 0
         self.in_flight = self.most_in_flight = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -118,6 +119,7 @@ class ChatServer:
         if self.key and given != self.key:
             return "", "", refusal(401, f"Incorrect API key provided: {given}.", code="invalid_api_key")
         if not raw:
+            self.looks += 1
             return "", "", (200, {}, json.dumps({"data": [{"id": self.model or "tiny"}]}).encode())
         body = json.loads(raw)
         prompt = body.get("prompt") or "\n".join(one["content"] for one in body["messages"])

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, print_funnel, print_summary
+from .display import bars, print_funnel, print_planned, print_summary
 
 
 def check(
@@ -31,6 +31,10 @@ def check(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Check variants: keep or drop, and why.
@@ -46,8 +50,17 @@ def check(
     with bars(quiet):
         source = open_source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = check_files(
-            source, out, checks, engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared)
+            source,
+            out,
+            checks,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
+            dry_run=dry_run,
+            engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if not quiet:
+    if done.planned is not None:
+        print_planned(done.planned)
+    elif not quiet:
         print_summary(done, out)
         print_funnel(done.funnel)

@@ -1,12 +1,12 @@
 """otherwords circularity"""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, console, print_json, print_line
+from .display import bars, console, print_json, print_line, print_planned, spent_line
 
 
 def circularity(
@@ -47,6 +47,10 @@ def circularity(
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
     safe_csv: opt.SafeCsv = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -56,16 +60,25 @@ def circularity(
     A variant counts only where a judge finds that it and its original entail each other. Rates under each judge, on the
     same problems; how many variants of each source a judge accepts; how often two judges disagree.
     """
-    from ..judging.circularity import JUDGES, METRICS
+    from ..judging.circularity import JUDGES, METRICS, estimate_circularity
     from ..judging.circularity import circularity as measure
     from .tables import circularity_tables
 
+    shared: dict[str, Any] = {"label_map": parse_label_maps(label_map), "canary": not no_canary}
+    shared |= {"cache": None if no_cache else cache, "prices": prices}
+    if dry_run:
+        with bars(quiet or json):
+            planned = estimate_circularity(suite, model, judge or JUDGES, task, **shared)
+        print_json(planned) if json else print_planned(planned)
+        return
     with bars(quiet or json):
         result = measure(
-            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=parse_label_maps(label_map),
-            canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
-            replicates=replicates, confidence=confidence, interval=interval, out=out or None,
+            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, batch_size=batch_size, seed=seed,
+            replicates=replicates, confidence=confidence, interval=interval, out=out or None, **shared,
+            max_requests=max_requests, max_cost=max_cost,
         )  # fmt: skip
+    for name, one in result.spent.items() if not quiet else ():
+        print_line(f"{name}: {spent_line(one)}")
     if not quiet and str(result.earlier):
         print_line(str(result.earlier))
     if json and out != "-":  # which has the answers as JSON lines

@@ -184,6 +184,8 @@ def _print_spent(spent: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
 
 def print_planned(planned: Mapping[str, Mapping[str, Any]]) -> None:
     """Print what asking would take, on standard output."""
+    if not planned:
+        typer.echo("no request to a server")
     for model, one in planned.items():
         typer.echo(f"{model}: about {spent_line(one)}" if one["requests"] else f"{model}: no request to a server")
 

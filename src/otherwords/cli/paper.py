@@ -57,6 +57,9 @@ def ie_test(
     gpus: opt.Gpus = "",
     gpu_share: opt.GpuShare = None,
     plugin: opt.Plugins = [],  # noqa: B006
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -89,6 +92,9 @@ def ie_test(
             quick=quick,
             dry_run=dry_run,
             scan=scan,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
             **chosen,
         )
     if json:

@@ -23,6 +23,10 @@ _NOISE = {
 def probe(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model on a server, as in api:NAME(url=...).")],
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was found out before.")] = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many requests it may take; send none.")] = False,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -32,10 +36,15 @@ def probe(
     which fields it drops without a word, how much it reads, and how far its numbers move when the same is asked again.
     The result is kept for this endpoint, and decides how `--model api:NAME` is read.
     """
-    from ..models.api import probed
+    from ..models.api import most_probes, probed
 
+    if dry_run:
+        most = most_probes(model, fresh=fresh)
+        line = f"up to {most} requests" if most else "no request: it was found out before"
+        print_json({"requests": most}) if json else typer.echo(line)
+        return
     with bars(quiet):
-        found = probed(model, fresh=fresh)
+        found = probed(model, fresh=fresh, max_requests=max_requests, max_cost=max_cost, prices=prices)
     if json:
         print_json(found.as_json())
     else:

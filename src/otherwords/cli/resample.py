@@ -1,11 +1,11 @@
 """otherwords resample"""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, print_line, print_summary
+from .display import bars, print_line, print_planned, print_summary
 
 
 def resample(
@@ -43,6 +43,10 @@ def resample(
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.")] = 1,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -71,8 +75,12 @@ def resample(
         chosen = generator or registered.respell("recorded", path=variants)
         specs = registered.with_options([chosen], **opt.given(veto=veto, corpus=corpus, table=table))
         chosen_engine = make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared)
-        done, counts = resample_files(source, out, specs, rho, seed=seed, save_table=save_table, engine=chosen_engine)
-    if json:
+        limits = {"max_requests": max_requests, "max_cost": max_cost, "prices": prices, "dry_run": dry_run}
+        settings: dict[str, Any] = {"seed": seed, "save_table": save_table, "engine": chosen_engine, **limits}
+        done, counts = resample_files(source, out, specs, rho, **settings)
+    if done.planned is not None:
+        print_json(done.planned) if json else print_planned(done.planned)
+    elif json:
         print_json({spelled(one): found._asdict() for one, found in counts.items()})
     elif not quiet:
         print_summary(done, out)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, print_summary
+from .display import bars, print_planned, print_summary
 
 
 def vary(
@@ -44,6 +44,10 @@ def vary(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
+    max_requests: opt.MaxRequests = None,
+    max_cost: opt.MaxCost = None,
+    prices: opt.PriceTable = "",
+    dry_run: opt.DryRun = False,
     seed: opt.Seed = 1,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -69,7 +73,13 @@ def vary(
             unvaried=unvaried,
             notes=notes,
             save_table=save_table,
+            max_requests=max_requests,
+            max_cost=max_cost,
+            prices=prices,
+            dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if not quiet:
+    if done.planned is not None:
+        print_planned(done.planned)
+    elif not quiet:
         print_summary(done, out)

@@ -6,7 +6,7 @@ asked different variants, perhaps without those that would have fooled it most. 
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from ..answers.looked_up import check_file, is_looked_up
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName, Unmeasurable
+from ..language_models.budget import make_budget, shown, spending
 from ..metrics.metric import as_metric
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
-from ..models.cache import Cache, open_cache
+from ..models.cache import Cache, cache_path, open_cache
 from ..models.model import Answerer, LabelMap
 from ..models.python_callable import AnyModel, as_spec
 from ..problem import Task
@@ -43,7 +44,8 @@ class Circularity:
     """The circularity report: `judged` has a row per model, group and judge, the first of each without a judge.
 
     `shared` has, for several models, each one's rates on the variants that all of them accept for themselves.
-    `judges` explains the judges by their signatures; `earlier` says what was dropped before.
+    `judges` explains the judges by their signatures; `earlier` says what was dropped before, `spent` what the servers
+    of models and judges were asked.
     """
 
     judges: dict[str, str]
@@ -52,6 +54,7 @@ class Circularity:
     disagreements: tuple[Disagreement, ...]
     shared: tuple[Judged, ...]
     earlier: Earlier = field(default_factory=Earlier)
+    spent: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def under(self, judge: str, model: str = "", group: str | None = None) -> Judged:
         """What was found under a judge: of the only model or the one that is named, of the whole or of one group."""
@@ -76,6 +79,9 @@ def circularity(
     confidence: float = 0.95,
     interval: str = "auto",
     out: str | Path | None = None,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
 ) -> Circularity:
     """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.
 
@@ -84,7 +90,8 @@ def circularity(
     judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL, label_map=...,
     threshold=...)` where there is more to say); it accepts no text that is longer than it reads. Under all judges the
     same problems are counted: all that are answered correctly. Without labels, there are no rates, but what the judges
-    accept. `out` names a file for the answers, with a column `accepted:<judge>` for each.
+    accept. `out` names a file for the answers, with a column `accepted:<judge>` for each. Models and judges on servers
+    are asked within the limits of `answer`.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains."] * 2, "label": ["entailment"] * 2}
     >>> suite = pl.DataFrame({**rows, "hypothesis": ["It is wet.", "It is moist."]})
@@ -93,23 +100,53 @@ def circularity(
     (1, 0, 0.0)
     """
     tables.refuse_unwritable(out, *files_of(suite))
-    judges, by = as_list(judges), as_list(by)
-    models = [as_spec(one) for one in as_list(model)]  # type: ignore[arg-type]  # of a Union mypy infers one part
-    if not models:
-        raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
-    refuse_wrong_models(models, label_map)
+    judges, by, models = as_list(judges), as_list(by), _named_models(model, label_map)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
     metrics = _measurable(choose(using)[0], table, named=list(using) != list(METRICS))
     _refuse_wrong_groups(by, table, chosen)
-    bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
-    with open_cache(cache) as store:
+    with spending(make_budget(max_requests, max_cost, prices)) as budget, open_cache(cache) as store:
+        bound = bind_judges(judges, chosen)
         judging = Judging(table, chosen, bound, store, canary)
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
-    return _report(answers, bound, measuring, by, earlier)
+    return replace(_report(answers, bound, measuring, by, earlier), spent=budget.as_json())
+
+
+def estimate_circularity(
+    suite: SuiteName,
+    model: AnyModel | Sequence[AnyModel],
+    judges: str | Sequence[str] = JUDGES,
+    task: str | Task | Mapping[str, Any] = "",
+    *,
+    label_map: LabelMap | None = None,
+    canary: bool = True,
+    cache: str | Path | None = "",
+    prices: str | Path = "",
+) -> dict[str, dict[str, Any]]:
+    """What the report would take of each server, by its model: requests, tokens and costs. Nothing is sent."""
+    models = _named_models(model, label_map)
+    table, chosen, _ = read_suite(suite, task)
+    path = cache_path(cache)
+    with spending(make_budget(prices=prices, dry_run=True)) as budget, Cache(path if _is_file(path) else None) as store:
+        judging = Judging(table, chosen, bind_judges(as_list(judges), chosen), store, canary)
+        for one in models:
+            _answers(table, load_model(one, chosen, label_map), judging, canary, 0)
+    return {name: shown(spent, budget.prices.currency) for name, spent in budget.planned.items()}
+
+
+def _is_file(path: Path | None) -> bool:
+    return path is not None and path.is_file()
+
+
+def _named_models(model: AnyModel | Sequence[AnyModel], label_map: LabelMap | None) -> list[str]:
+    models = [as_spec(one) for one in as_list(model)]  # type: ignore[arg-type]  # of a Union mypy infers one part
+    if not models:
+        raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
+    refuse_wrong_models(models, label_map)
+    return models
 
 
 def _report(

@@ -29,6 +29,10 @@ _SAVE = 5.0
 _FIX = 'write ["MODEL"] and below it input = 2.5 and output = 10.0, for a million tokens'
 
 
+class Counted(Exception):
+    """Requests were counted in a dry run, and none was sent."""
+
+
 class Price(NamedTuple):
     """What a million tokens of a model cost: of prompts, of prompts that the server knew already, of completions."""
 
@@ -157,6 +161,7 @@ class Budget:
         self.dry_run = dry_run
         self.ledger: dict[str, Spent] = {}
         self.planned: dict[str, Spent] = {}
+        self._planned_keys: set[bytes] = set()
         self._requests, self._cost, self._reserved = 0, 0.0, 0.0
         self._outstanding = 0
         self._lock = threading.Lock()
@@ -202,9 +207,7 @@ class Budget:
 
         Raises where a limit leaves no room for it.
         """
-        if self.dry_run:
-            fix = f"find it out first: otherwords probe 'api:{model}(...)'"
-            raise BadInput("nobody knows yet what the server can do, and a dry run sends nothing", fix=fix)
+        self.refuse_dry_run(model)
         price = self.price(model)
         cost = price.of(most_tokens(request)) if price else 0.0
         with self._lock:
@@ -223,6 +226,12 @@ class Budget:
             spent_on.requests += 1
             spent_on.retries += retry
         return Reservation(identity, cost, price, retry)
+
+    def refuse_dry_run(self, model: str) -> None:
+        """Refuse to send anything in a dry run."""
+        if self.dry_run:
+            fix = f"find it out first: otherwords probe 'api:{model}(...)'"
+            raise BadInput("nobody knows yet what the server can do, and a dry run sends nothing", fix=fix)
 
     def _reached(self, found: str, flag: str, keyword: str) -> LimitReached:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")
@@ -252,8 +261,11 @@ class Budget:
             spent.unknown += used is None and charged
             spent.add(used or Usage(), cost if held.price else None)
 
-    def plan(self, identity: str, model: str, request: Request) -> None:
-        """Count a request that would be sent."""
+    def plan(self, identity: str, model: str, request: Request, key: bytes) -> None:
+        """Count a request that would be sent, under its key: the reply to an equal one is known by then."""
+        if key in self._planned_keys:
+            return
+        self._planned_keys.add(key)
         used, price = likely_tokens(request), self.price(model)
         planned = self.planned.setdefault(identity, Spent())
         planned.requests += 1

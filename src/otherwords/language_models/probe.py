@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput, LimitReached, ServerFailed, setting
+from ..errors import BadInput, LimitReached, ServerFailed, caller_level, setting
 from ..storage.files import answer_cache_path, digest, write_json
 from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
@@ -87,6 +88,17 @@ def find_capabilities(
     return found
 
 
+def find_or_expect(endpoint: Endpoint, manner: Manner) -> ProbeResult | None:
+    """The same; but a dry run sends nothing: it has what was found out before, or a warning that this is not known."""
+    if not budgets.current().dry_run:
+        return find_capabilities(endpoint, manner)
+    found = find_stored(endpoint)
+    if found is None:
+        message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
+        warnings.warn(f"{message} others; `otherwords probe` finds it out first", stacklevel=caller_level())
+    return found
+
+
 def find_stored(endpoint: Endpoint) -> ProbeResult | None:
     """What was found out before; none where that is absent, damaged, or of another layout."""
     try:
@@ -127,6 +139,7 @@ class _Prober:
 
     def run(self) -> ProbeResult:
         """All steps. Where a limit leaves no room for them, nothing is sent: what is half known is of no use."""
+        self.budget.refuse_dry_run(self.endpoint.model)
         most, left = MOST_REQUESTS[self.endpoint.dialect], self.budget.requests_left
         if most > left:
             raise self._no_room(

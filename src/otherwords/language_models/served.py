@@ -20,7 +20,7 @@ from .. import progress
 from ..errors import BadInput, ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
-from .budget import Budget
+from .budget import Budget, Counted
 from .completion import Capabilities, Completion, Request
 from .dialects import body_of
 from .endpoint import Endpoint
@@ -44,10 +44,6 @@ def refuse_wrong(where: str, concurrency: int, manner: Manner) -> None:
     for name, value in (("timeout", manner.timeout), ("patience", manner.patience)):
         if not value > 0:
             raise BadInput(f"found {value:g}", where=where, field=name, fix="give seconds, more than 0")
-
-
-class Counted(Exception):
-    """Requests were counted in a dry run, and none was sent."""
 
 
 class Served:
@@ -103,8 +99,8 @@ class Served:
                     yield number, reply
             progress.advance_part(1 - sum(map(len, numbers.values())) / max(1, len(requests)))
             if budget.dry_run:
-                for some in numbers.values():
-                    budget.plan(self.identity, self.endpoint.model, requests[some[0]])
+                for key, some in numbers.items():
+                    budget.plan(self.identity, self.endpoint.model, requests[some[0]], key)
                 raise Counted
             left = sum(map(len, numbers.values()))
             for key, reply in self._sent(numbers, requests, budget, store) if numbers else ():

@@ -39,10 +39,14 @@ class Preferred(str):
 
 @dataclass(frozen=True)
 class Draft:
-    """A text as the model wrote it, and what the model knows to be wrong with it."""
+    """A text as the model wrote it, and what the model knows to be wrong with it.
+
+    A `stand_in` is no text of a model: a dry run lets no server write, and counts what would come after.
+    """
 
     text: str
     fault: str = ""
+    stand_in: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..registry import writers
-from ..storage.files import answer_cache_path
+from ..storage.files import answer_cache_path, digest
+from .budget import Counted
 from .completing import SERVED, CompletionWriter, choose_form, refuse_short
+from .completion import Capabilities
 from .endpoint import ANTHROPIC, endpoint_of
-from .probe import find_capabilities, find_stored
+from .probe import find_or_expect, find_stored
 from .sending import Manner
 from .served import CONCURRENCY, Served, refuse_wrong
-from .writer import Writer
+from .writer import Decoding, Draft, Writer
 
 #: Options that are signed by the identity, or change no text.
 _UNSIGNED = ("model", "url", "key_env", "dialect", "extra", "concurrency", "timeout", "patience", "served_as")
@@ -43,11 +46,25 @@ def api(
     endpoint, manner = endpoint_of(model, url, dialect, key_env, extra, served_as), Manner(timeout, patience)
     refuse_wrong(where, concurrency, manner)
     endpoint.warn_unencrypted()
-    found = find_stored(endpoint) if dialect == "anthropic" else find_capabilities(endpoint, manner)
-    can = found.capabilities if found else ANTHROPIC
+    found = find_stored(endpoint) if dialect == "anthropic" else find_or_expect(endpoint, manner)
+    can = found.capabilities if found else ANTHROPIC if dialect == "anthropic" else Capabilities()
     # llama.cpp writes no more at once than it has slots.
     several = found is not None and found.several and found.software != "llamacpp"
     served = Served(endpoint, can, concurrency=concurrency, manner=manner)
     served.keep_replies(answer_cache_path(), 0.0)
     author = CompletionWriter(served, max_new, choose_form(chat, served, where), several)
-    return Writer(author.compose, served.identity, batch_invariant=False, ways=SERVED)
+
+    def compose(prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
+        try:
+            return author.compose(prompts, seeds, decoding)
+        except Counted:
+            return [_stand_ins(prompt, decoding.count) for prompt in prompts]
+
+    return Writer(compose, served.identity, batch_invariant=False, ways=SERVED)
+
+
+def _stand_ins(prompt: str, count: int) -> list[Draft]:
+    """What a dry run has instead of drafts: distinct texts of a sentence's length."""
+    named = digest(prompt)[:12]
+    texts = [f"Text {number} of {named} will be here when it is written." for number in range(count)]
+    return [Draft(text, stand_in=True) for text in texts]

@@ -5,6 +5,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +17,8 @@ import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level, setting, shorten
 from ..frames import LABEL_MASS
+from ..language_models import budget as budgets
+from ..language_models.budget import Counted
 from ..language_models.endpoint import refuse_key
 from ..problem import AGAIN, ORIGINAL, SHUFFLED, UNREADABLE, Batch, Repeat, Task, label_key
 from ..progress import advancing
@@ -375,17 +378,21 @@ class Asker:
         ]
 
 
-def open_batches(model: Answerer, texts: Texts, cache: Cache | None, seen: set[bytes]) -> Iterator[Batch]:
-    """The batches that a model would be asked: texts that neither the cache has, nor an earlier call, by their keys."""
+def is_only_counted(model: Answerer) -> bool:
+    """Whether the requests of a model are counted, and not sent: it is on a server, and this is a dry run."""
+    return model.model.keep_replies is not None and budgets.current().dry_run
+
+
+def count_requests(model: Answerer, texts: Texts, cache: Cache | None) -> None:
+    """Count what the server of a model would be asked about texts that the cache does not have."""
     keys = keys_of(_model_key(model), texts.columns)
-    unknown = {key: row for row, key in enumerate(keys) if key not in seen}
-    seen.update(unknown)
+    unknown = {key: row for row, key in enumerate(keys)}
     if cache and not model.fresh:
-        known = list(unknown)
-        for row in cache.find(known).rows.tolist():
-            del unknown[known[row]]
+        for row in cache.find(keys).rows.tolist():
+            unknown.pop(keys[row], None)
     for _, rows in texts.by_length(unknown, model.model.batch_size):
-        yield Batch(model.task, texts.take(rows, model.task), model.repeat)
+        with suppress(Counted):
+            model.model(Batch(model.task, texts.take(rows, model.task), model.repeat))
 
 
 def ask(
@@ -398,13 +405,21 @@ def ask(
 ) -> Predictions:
     """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered.
 
-    `tally` counts the answers, and those that were stored before the model was loaded.
+    `tally` counts the answers, and those that were stored before the model was loaded. In a dry run, requests to a
+    server are counted, and all answers are the first label.
     """
+    texts = Texts.of(columns, model.task, originals=model.model.by_original)
+    if is_only_counted(model):
+        return _counted(texts, model, cache)
     with AnswerWriter(cache) as writer:
         asker = Asker(model, writer, batch_size)
-        return asker.ask(
-            asker.look_up(Texts.of(columns, model.task, originals=model.model.by_original)), progress, tally
-        )
+        return asker.ask(asker.look_up(texts), progress, tally)
+
+
+def _counted(texts: Texts, model: Answerer, cache: Cache) -> Predictions:
+    model.model.keep_replies(cache.path, model.loaded if model.fresh else 0.0)  # type: ignore[misc]
+    count_requests(model, texts, cache)
+    return Predictions(np.zeros(len(texts.places), np.int64), None)
 
 
 def answer_table(
@@ -488,6 +503,8 @@ def run_canary(model: Answerer, cache: Cache) -> None:
     batch = canary_batch(model.task)
     if len(batch):
         answers = ask(batch.columns, model, cache)
+        if is_only_counted(model):
+            return
         refuse_permuted(model, [(*model.task.labels, UNREADABLE)[answer.pred] for answer in answers])
 
 

@@ -1,15 +1,15 @@
 """Language models on servers: any endpoint that is OpenAI-compatible, and Anthropic's."""
 
-import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from .. import progress
-from ..errors import BadInput, caller_level
-from ..language_models import budget as budgets
+from ..errors import BadInput
+from ..language_models.budget import make_budget, spending
 from ..language_models.completion import Capabilities
 from ..language_models.endpoint import ANTHROPIC, Endpoint, endpoint_of
-from ..language_models.probe import ProbeResult, find_capabilities, find_stored
+from ..language_models.probe import MOST_REQUESTS, ProbeResult, find_capabilities, find_or_expect, find_stored
 from ..language_models.sending import Manner
 from ..language_models.served import CONCURRENCY, Served, refuse_wrong
 from ..problem import Task, get_task
@@ -81,22 +81,40 @@ def api(
     return replace(asked, by_driver=True, keep_replies=served.keep_replies)
 
 
-def probed(spec: str, *, fresh: bool = False) -> ProbeResult:
-    """What the server of a model does: as it was found out before, or now."""
+def probed(
+    spec: str,
+    *,
+    fresh: bool = False,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
+) -> ProbeResult:
+    """What the server of a model does: as it was found out before, or now, within the limits of `answer`."""
+    endpoint, manner = _named_endpoint(spec)
+    endpoint.warn_unencrypted()
+    shown = progress.current()
+    shown.start("probe", 1)
+    with spending(make_budget(max_requests, max_cost, prices)):
+        found = find_capabilities(endpoint, manner, fresh=fresh)
+    shown.advance(1)
+    shown.done()
+    return found
+
+
+def most_probes(spec: str, *, fresh: bool = False) -> int:
+    """How many requests a probe would send at most, if none had to be tried again."""
+    endpoint, _ = _named_endpoint(spec)
+    return 0 if find_stored(endpoint) and not fresh else MOST_REQUESTS[endpoint.dialect]
+
+
+def _named_endpoint(spec: str) -> tuple[Endpoint, Manner]:
     plugin, options = models.read(spec)
     if plugin.name != "api":
         raise BadInput("is not on a server", where=spec, fix="give a model on one, as in api:NAME(url=...)")
     named = {name: options[name] for name in ("model", "url", "dialect", "key_env", "extra", "served_as")}
-    endpoint = endpoint_of(**named)
-    endpoint.warn_unencrypted()
     manner = Manner(options["timeout"], options["patience"])
     refuse_wrong(spec, options["concurrency"], manner)
-    shown = progress.current()
-    shown.start("probe", 1)
-    found = find_capabilities(endpoint, manner, fresh=fresh)
-    shown.advance(1)
-    shown.done()
-    return found
+    return endpoint_of(**named), manner
 
 
 def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -> Capabilities:
@@ -105,12 +123,9 @@ def _capabilities(endpoint: Endpoint, manner: Manner, chat: str, readout: str) -
     What it cannot do after all, it refuses at the first request. A dry run sends nothing.
     """
     usual = ANTHROPIC if endpoint.dialect == "anthropic" else Capabilities(logprobs=TOP)
-    if usual is ANTHROPIC or readout in (TOKENS, TEXT) or budgets.current().dry_run:
+    if usual is ANTHROPIC or readout in (TOKENS, TEXT):
         found = find_stored(endpoint)
     else:
-        found = find_capabilities(endpoint, manner)
-    if found is None and usual is not ANTHROPIC and readout not in (TOKENS, TEXT):
-        message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
-        warnings.warn(f"{message} another readout; `otherwords probe` finds it out first", stacklevel=caller_level())
+        found = find_or_expect(endpoint, manner)
     can = found.capabilities if found else usual
     return replace(can, chat=can.chat and chat != "false", plain=can.plain and chat != "true")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ..errors import BadInput, setting
+from ..language_models.budget import make_budget, spending
 from ..progress import Progress, reporting_to
 from ..registry import generators, load_plugins, trainers
 from ..running.engines import checked, closing, make_engine
@@ -98,13 +99,17 @@ def run_ie_test(
     quick: bool = False,
     dry_run: bool = False,
     scan: bool = False,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
     **overrides: Any,
 ) -> IEOutcome:
     """Run the IE test into a folder. Finished cells are never repeated; another experiment in the folder is refused.
 
     `source` is a TOML file, a mapping, or None: the experiment that the folder holds, else the bundled one. With
     `quick`, few and small trainings. With `dry_run`, one training per model, and an estimate of the rest. With `scan`,
-    the baseline over 101 values of rho, and those it proposes.
+    the baseline over 101 values of rho, and those it proposes. A generator that lets a server write is limited by
+    `max_requests` and `max_cost` at these `prices`, see `answer`; a dry run makes the rewordings, too.
     """
     if scan and dry_run:
         message = "a scan and a dry run are two things"
@@ -114,13 +119,11 @@ def run_ie_test(
     load_plugins(settings.plugins)
     chosen = make_engine(engine) if isinstance(engine, str) else checked(engine)
     experiment = _Experiment(settings, folder, chosen, quick)
-    experiment.refuse_wrong_names()
-    forget()
-    with opened(folder), closing(chosen):
-        experiment.prepare()
-        if scan:
-            return experiment.scan()
-        return experiment.estimate() if dry_run else experiment.run()
+    with spending(make_budget(max_requests, max_cost, prices)):
+        experiment.refuse_wrong_names()
+        forget()
+        with opened(folder), closing(chosen):
+            return experiment.drive(scan=scan, dry_run=dry_run)
 
 
 class _Experiment:
@@ -130,6 +133,13 @@ class _Experiment:
         self.settings, self.folder, self.engine, self.quick = settings, folder, engine, quick
         self.data: dict[str, Prepared] = {}
         self.specs = {name: model.spec for name, model in settings.models.items()}
+
+    def drive(self, *, scan: bool, dry_run: bool) -> IEOutcome:
+        """Prepare the data, then do what is wanted."""
+        self.prepare()
+        if scan:
+            return self.scan()
+        return self.estimate() if dry_run else self.run()
 
     # Before any training
 

@@ -61,7 +61,7 @@ PRIVATE = ".answers.sqlite"
 #: Bytes of a suite that are kept in memory from one model to the next.
 _SHELF = 64_000_000
 #: A plug-in that asks a language model on a server.
-_ASKS_SERVER = re.compile(r"\bapi:")
+_ASKS_SERVER = re.compile(r"\bapi(\.v\d+)?\s*[:(]")
 
 
 class Driver:
@@ -89,7 +89,8 @@ class Driver:
         self._spent_before: dict[str, Any] | None = None
         self._known: dict[str, Answerer] = {}  # models that workers are asked for, without what was loaded
         stages.forget()
-        self._refuse_wrong_names()
+        with spending(self.budget):  # a writer or judge on a server may find out what that can do
+            self._refuse_wrong_names()
 
     def _refuse_wrong_names(self) -> None:
         """Refuse early: wrong names and options, generators, checks and metrics that cannot be made."""
@@ -133,12 +134,13 @@ class Driver:
     def get_ready(self) -> None:
         """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
         study = self.study
-        if study.grouped:
-            refuse_wrong_groups(study, self.folder, self.task, self.checks)
-        # Without a lasting cache not the folder's: that one says that the answering was begun.
-        with self._timed("answers"), Cache(cache_path(study.cache)) as cache:
-            gives = ready_models(study, self._load, cache)
-        refuse_unmeasurable(study, self.folder, self.task, gives)
+        with spending(self.budget):  # generators are tried
+            if study.grouped:
+                refuse_wrong_groups(study, self.folder, self.task, self.checks)
+            # Without a lasting cache not the folder's: that one says that the answering was begun.
+            with self._timed("answers"), Cache(cache_path(study.cache)) as cache:
+                gives = ready_models(study, self._load, cache)
+            refuse_unmeasurable(study, self.folder, self.task, gives)
 
     def survey(self) -> list[str]:
         """The specs of all generators; those that must see all texts first name the table that they learned."""

@@ -2,18 +2,20 @@
 
 import os
 import tempfile
-from contextlib import ExitStack, suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput
-from ..language_models.budget import shown, spending
-from ..language_models.served import Counted
-from ..models.answering import Texts, asked_columns, open_batches
+from ..errors import caller_level
+from ..language_models.budget import Budget, shown, spending
+from ..models.answering import Texts, asked_columns, count_requests
 from ..models.cache import Cache, cache_path
 from ..models.canary import canary_batch
 from ..models.model import Answerer
-from ..storage.run_folder import RunFolder
+from ..storage.run_folder import RunFolder, read_part
+from ..validity.mutual_entailment import pairs_to_judge
 from .asking import read_kept
 from .driver import PRIVATE, Driver
 from .engines import InProcess
@@ -22,6 +24,11 @@ from .study import read_study
 
 #: The entry of a model that asks no server.
 _NOTHING = {"requests": 0, "prompt": 0, "completion": 0}
+#: What an estimate does not know of generators that let servers write.
+_NOT_WRITTEN = (
+    "what a server will write is not known: counted as if every draft were used, and kept by all checks; a draft that "
+    "is not used is asked for again"
+)
 
 
 def estimate(
@@ -31,6 +38,7 @@ def estimate(
 
     Nothing is sent, and nothing written: variants are made and checked in a temporary folder. Tokens are estimated, of
     completions as many as are allowed. Answers and replies that are stored are not counted. Arguments are as for `run`.
+    What generators and checks would take has entries of its own, "vary MODEL" and "check MODEL".
     """
     named = Path(study) if isinstance(study, (str, os.PathLike)) else None
     earlier = RunFolder(named) if named and named.is_dir() else None
@@ -43,25 +51,43 @@ def estimate(
         return estimate_answers(driver, folder / PRIVATE)
 
 
+def estimate_variants(driver: Driver) -> dict[str, dict[str, Any]]:
+    """What the generators would take of servers; the variants are then in the folder, or what stands for them."""
+    driver.vary(driver.survey())
+    planned = _taken(driver.budget, "vary")
+    if planned:
+        warnings.warn(_NOT_WRITTEN, stacklevel=caller_level())
+    return planned
+
+
+def estimate_checks(driver: Driver) -> dict[str, dict[str, Any]]:
+    """What the checks would take of servers."""
+    driver.check()
+    return _taken(driver.budget, "check")
+
+
+def _taken(budget: Budget, stage: str) -> dict[str, dict[str, Any]]:
+    """What a stage has planned, by the models that it asks."""
+    planned, budget.planned = budget.planned, {}
+    return {f"{stage} {name}": shown(spent, budget.prices.currency) for name, spent in planned.items()}
+
+
 def estimate_answers(driver: Driver, private: Path | None = None) -> dict[str, dict[str, Any]]:
     """The same for a driver that has taken in its data; `private` is the cache of a run without a lasting one."""
-    budget = driver.budget
-    try:
-        if driver.study.vary:
-            driver.vary(driver.survey())
-        driver.check()
-    except Counted:
-        message = "a generator or check asks a server, and nobody knows what it would reply"
-        raise BadInput(message, fix="write the checked suite first (otherwords vary, check), then count") from None
+    planned = estimate_variants(driver) if driver.study.vary else {}
+    unwritten = bool(planned)
+    planned |= estimate_checks(driver)
     path = cache_path(driver.study.cache) or private
     with ExitStack() as stack:
-        stack.enter_context(spending(budget))
+        stack.enter_context(spending(driver.budget))
         there = path is not None and path.is_file()
         cache = stack.enter_context(Cache(path, writing=False)) if there else None
-        return {model.name: _planned(driver, model, path, cache) for model in map(driver._load, driver.study.asked)}
+        for model in map(driver._load, driver.study.asked):
+            planned[model.name] = _planned(driver, model, path, cache, unwritten)
+    return planned
 
 
-def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | None) -> dict[str, Any]:
+def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | None, all_rows: bool) -> dict[str, Any]:
     """What one model would take; one that keeps no replies asks no server."""
     keep, budget = model.model.keep_replies, driver.budget
     if keep is None:
@@ -69,21 +95,22 @@ def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | 
     if path is not None:
         keep(path, model.loaded if model.fresh else 0.0)
     budget.planned.clear()
-    seen: set[bytes] = set()
     for one in (model, *(model.repeated(repeat) for repeat in driver._repeats(model))):
-        for texts in _texts(driver, model, canary=driver.study.canary and one is model):
-            for batch in open_batches(one, texts, cache, seen):
-                with suppress(Counted):
-                    model.model(batch)
+        is_first = one is model
+        for texts in _texts(driver, model, canary=driver.study.canary and is_first, all_rows=all_rows, first=is_first):
+            count_requests(one, texts, cache)
     (spent,) = budget.planned.values() or [None]
     return shown(spent, budget.prices.currency) if spent else dict(_NOTHING)
 
 
-def _texts(driver: Driver, model: Answerer, *, canary: bool) -> Any:
-    """The texts of all shards, and those of the canary."""
+def _texts(driver: Driver, model: Answerer, *, canary: bool, all_rows: bool, first: bool) -> Iterator[Texts]:
+    """The texts of all shards, those of the canary, and what a model that is asked for the `first` time judges."""
     task = driver.task
     if canary and len(batch := canary_batch(task)):
         yield Texts.of(batch.columns, task, originals=model.model.by_original)
     for part in driver.folder.parts("buckets"):
-        suite = read_kept(part)
+        suite = read_part(part) if all_rows else read_kept(part)
+        if first and (pairs := pairs_to_judge(suite, task)):
+            columns = {name: [pair[at] for pair in pairs] for at, name in enumerate(task.fields)}
+            yield Texts.of(columns, task, originals=model.model.by_original)
         yield Texts.of(asked_columns(suite, model), task, originals=model.model.by_original)

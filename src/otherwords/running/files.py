@@ -32,7 +32,7 @@ from ..variants.resampling import (
 )
 from .driver import Driver
 from .engines import USUAL, checked, closing, make_engine
-from .estimating import estimate_answers
+from .estimating import estimate_answers, estimate_checks, estimate_variants
 from .exchange import clear_place
 from .pool import Engine
 from .readiness import files_read
@@ -72,18 +72,24 @@ def vary_files(
     save_table: str = "",
     shard: int = 0,
     engine: Engine | str = USUAL,
+    **limits: Any,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
     `unvaried` names a file for the problems that a generator did not vary, `notes` one for what generators left out
-    and why, `save_table` one for the table of the generator that had to see all texts first.
+    and why, `save_table` one for the table of the generator that had to see all texts first. The `limits` are those of
+    `answer_files`: max_requests, max_cost, prices and dry_run.
     """
     study = _study(source, vary=list(using))
     for path in (unvaried, notes):
         tables.refuse_unwritable(path, *files_read(source.names, study))
     refuse_overwriting(save_table, *files_read(source.names, study))
     _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
-    with spooled(source, out, vary=list(using), seed=seed, shard=shard, engine=engine) as (driver, summary):
+    settings = {"vary": list(using), "seed": seed, "shard": shard, "engine": engine, **limits}
+    with spooled(source, out, **settings) as (driver, summary):
+        if driver.budget.dry_run:
+            summary.planned = estimate_variants(driver)
+            return summary
         generators = driver.survey()
         if save_table:
             _save_table(driver.folder, Path(save_table))
@@ -106,11 +112,12 @@ def resample_files(
     save_table: str = "",
     shard: int = 0,
     engine: Engine | str = USUAL,
+    **limits: Any,
 ) -> tuple[Summary, dict[float, ResampledCounts]]:
     """Write all problems, each replaced by its rewording with probability rho; for several rho, `out` has {rho} in it.
 
     The rewordings are made once for all rho, as `vary` makes them by default, so that `seed` is that of the draw alone.
-    A file of rewordings (`recorded`) that rewords none of the rows is refused.
+    A file of rewordings (`recorded`) that rewords none of the rows is refused. The `limits` are those of `vary_files`.
     """
     outs = _outputs_by_rho(out, rho)
     study = _study(source, vary=list(using))
@@ -118,12 +125,15 @@ def resample_files(
         tables.refuse_unwritable(path, *files_read(source.names, study))
     refuse_overwriting(save_table, *files_read(source.names, study))
     _refuse_same(save_table=save_table, **{f"rho {spelled(one)}": path for one, path in outs.items()})
-    counts = {}
-    first = next(iter(outs.values()))
-    with spooled(source, first, vary=list(using), shard=shard, engine=engine) as (driver, summary):
+    counts: dict[float, ResampledCounts] = {}
+    first, settings = next(iter(outs.values())), {"vary": list(using), "shard": shard, "engine": engine, **limits}
+    with spooled(source, first, **settings) as (driver, summary):
         folder, task = driver.folder, driver.task
         for part in folder.parts("problems"):
             refuse_variants(read_part(part))
+        if driver.budget.dry_run:
+            summary.planned = estimate_variants(driver)
+            return summary, counts
         generators = driver.survey()
         if save_table:
             _save_table(folder, Path(save_table))
@@ -179,10 +189,13 @@ def _outputs_by_rho(out: str, rho: Sequence[float]) -> dict[float, str]:
 
 
 def check_files(
-    source: Source, out: str, using: Sequence[str], *, shard: int = 0, engine: Engine | str = USUAL
+    source: Source, out: str, using: Sequence[str], *, shard: int = 0, engine: Engine | str = USUAL, **limits: Any
 ) -> Summary:
-    """Write the suite with the verdicts of all checks as columns."""
-    with spooled(source, out, check=list(using), shard=shard, engine=engine) as (driver, summary):
+    """Write the suite with the verdicts of all checks as columns. The `limits` are those of `vary_files`."""
+    with spooled(source, out, check=list(using), shard=shard, engine=engine, **limits) as (driver, summary):
+        if driver.budget.dry_run:
+            summary.planned = estimate_checks(driver)
+            return summary
         driver.check()
         summary.funnel = funnel(*scans(driver.folder.parts("buckets")))
         summary.rows = _write(driver.folder, "buckets", out)

@@ -9,18 +9,19 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ..errors import BadInput, LabelOrder, caller_level
 from ..frames import REJECTED, reworded
-from ..models.answering import ask, run_canary
-from ..models.cache import Cache
+from ..models.answering import ask, is_only_counted, run_canary
+from ..models.cache import Cache, default_path
 from ..models.canary import questions
 from ..models.model import Answerer, as_model, label_map_suffix
 from ..models.predictions import Cached
-from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key, parse_label_map
+from ..problem import TASKS, UNREADABLE, Bucket, Task, Verdict, changed_fields, label_key, parse_label_map
 from ..registry import checks, models
 from ..storage.specs import split_name
 from .checking import EMPTY, Check, Pair, has_texts, too_long, warn_too_long
@@ -200,7 +201,7 @@ def _failure(answer: Cached, task: Task, threshold: float) -> str:
     """Why an answer is not entailment; empty where it is."""
     yes = entailment_of(task)
     if answer.pred != yes:
-        return task.labels[answer.pred]
+        return (*task.labels, UNREADABLE)[answer.pred]
     if threshold and answer.p is None:
         message, fix = "the judge returns no probabilities", "leave threshold out"
         raise BadInput(message, where=_WHERE, field="threshold", fix=fix)
@@ -211,7 +212,10 @@ def _failure(answer: Cached, task: Task, threshold: float) -> str:
 
 
 class EntailmentJudge:
-    """A model that is asked about each distinct pair of texts once."""
+    """A model that is asked about each distinct pair of texts once.
+
+    What a server was paid for is kept: the answers of one are in the cache that all runs share.
+    """
 
     def __init__(self, model: Answerer, canary: bool = True):
         self.model, self.canary = model, canary
@@ -223,10 +227,15 @@ class EntailmentJudge:
             self._known.clear()
         todo = [pair for pair in pairs if pair not in self._known]
         if todo:
-            with Cache(None) as cache:
+            with Cache(self._cache_path()) as cache:
                 self.run_canary(cache)
                 self._known.update(ask_entailment(self.model, cache, todo))
         return self._known
+
+    def _cache_path(self) -> Path | None:
+        """The shared cache for a model on a server; a dry run makes no file."""
+        path = default_path() if self.model.model.keep_replies else None
+        return None if path and is_only_counted(self.model) and not path.is_file() else path
 
     def run_canary(self, cache: Cache) -> None:
         """Run the canary, the first time: a judge with permuted labels would accept almost nothing."""
@@ -258,10 +267,15 @@ def load_judge(spec: str, label_map: str = "") -> Answerer:
 
 
 def ask_entailment(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int = 0) -> dict[Pair, Cached]:
-    """Ask a model whether the first text of each pair entails the second."""
+    """Ask a model whether the first text of each pair entails the second; in a dry run, all of them do."""
     premise, hypothesis = model.task.fields
     columns = {premise: [first for first, _ in pairs], hypothesis: [second for _, second in pairs]}
-    return dict(zip(pairs, ask(columns, model, cache, batch_size), strict=True))
+    answers = ask(columns, model, cache, batch_size)
+    if is_only_counted(model):
+        yes = entailment_of(model.task)
+        sure = tuple(float(place == yes) for place in range(len(model.task.labels)))
+        return dict.fromkeys(pairs, Cached(yes, sure))
+    return dict(zip(pairs, answers, strict=True))
 
 
 def _as_two_classes(model: Answerer) -> Answerer:

@@ -80,7 +80,10 @@ class DraftFilter:
         clean = [
             (job, text, pivot) for job, some in zip(jobs, drafts, strict=True) for text, pivot in self._clean(job, some)
         ]
-        for (job, text, pivot), keep in zip(clean, self._accepted(clean), strict=True):
+        accepted = self._accepted(clean)
+        if any(draft.stand_in for some in drafts for draft, _ in some):
+            accepted = [True] * len(clean)  # the check was asked, so that its requests are counted
+        for (job, text, pivot), keep in zip(clean, accepted, strict=True):
             if not keep:
                 job.left_out[f"not accepted by {self.accept.name}"] += 1  # type: ignore[union-attr]
             elif len(job.passed) == self.most:
