@@ -16,6 +16,8 @@ MISSING = ("", "nan", "NaN", "NAN", "<NA>")
 REJECTED = "rejected"
 #: What all labels together had of a language model's probability: where it is known, an answer may lack probabilities.
 LABEL_MASS = "label_mass"
+#: The column that marks answers which a filter of the server withheld: the next run asks for them again.
+WITHHELD = "withheld"
 #: By which template a language model was asked.
 TEMPLATE = "template"
 #: Columns that say that a row is no rewording: the suite of a contrast, the name of a control.

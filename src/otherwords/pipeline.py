@@ -25,7 +25,7 @@ from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, r
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
-from .frames import LABEL_MASS, by_bucket, kept, originals_of
+from .frames import LABEL_MASS, WITHHELD, by_bucket, kept, originals_of
 from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
@@ -38,6 +38,7 @@ from .models.answering import (
     warn_truncated,
     warn_unread,
     warn_unused_labels,
+    warn_withheld,
     with_templates,
 )
 from .models.answering import load as load_model
@@ -306,6 +307,7 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
     asked = [part.select(pl.col("pred").count()) for part in parts]
     truncated, count = (sum(one.collect().item() for one in some) for some in (cut, asked))
     warn_truncated(model, truncated, count)
+    warn_withheld(model, count_withheld(parts), count)
     warn_unread(model, count_unread(parts), count, _mean_mass(parts))
     counts = count_accepted(parts)
     warn_none_accepted(model.name, counts)
@@ -313,8 +315,17 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
 
 
 def count_unread(parts: Sequence[pl.LazyFrame]) -> int:
-    """How many answers could not be read."""
-    return sum(part.select((pl.col("pred") == UNREADABLE).sum()).collect().item() for part in parts)
+    """How many answers could not be read, but for those that were withheld."""
+    unread = sum(part.select((pl.col("pred") == UNREADABLE).sum()).collect().item() for part in parts)
+    return int(unread) - count_withheld(parts, unread=True)
+
+
+def count_withheld(parts: Sequence[pl.LazyFrame], *, unread: bool = False) -> int:
+    """How many rows have an answer that a filter withheld; with `unread`, those whose first answer it was."""
+    marked = [part.filter(pl.col(WITHHELD)) for part in parts if WITHHELD in part.collect_schema()]
+    if unread:
+        marked = [part.filter(pl.col("pred") == UNREADABLE) for part in marked]
+    return sum(part.select(pl.len()).collect().item() for part in marked)
 
 
 def _mean_mass(parts: Sequence[pl.LazyFrame]) -> float | None:

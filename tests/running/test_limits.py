@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import otherwords as ow
 from otherwords.cli.app import app
 from otherwords.errors import LimitReached
 from otherwords.language_models import pacing
+from otherwords.language_models.budget import Budget, Price, Prices, most_tokens
+from otherwords.language_models.completion import Capabilities, Message, Request, Usage
 from otherwords.models.api import probed
 from otherwords.running.driver import _ASKS_SERVER
 
@@ -207,3 +210,99 @@ def test_a_judge_that_cannot_be_read_drops_a_variant(cli) -> None:
         assert done.exit_code == 0, done.stderr
         reasons = pl.read_ndjson("out.jsonl")["check:mutual-entailment:reason"].drop_nulls().unique().to_list()
         assert reasons == ["neither entails the other: unreadable"]
+
+
+def test_withheld_answers_are_marked_and_asked_again_by_the_next_run(cli) -> None:
+    withheld = [True]
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        is_withheld = withheld[0] and "Person 2" in body["messages"][-1]["content"]
+        return reply("", "content_filter") if is_withheld else reply("entailment")
+
+    with ChatServer(answer=answer) as server:
+        model = f"m=api:tiny(url={server.url}, readout=text)"
+        command = ("run", "--data", "suite.jsonl", "-m", model, "-o", "out", "--no-canary", "--metric", "flip_rate")
+        first = cli(*command)
+        assert first.exit_code == 0, first.stderr
+        assert "m: 2 of 8 answers were withheld by a filter of the server (column `withheld`)" in first.stderr
+        assert "m: 8 answers, 0 from the cache, 2 withheld\n" in first.stderr
+        assert "could not be read" not in first.stderr
+        answers = pl.read_parquet("out/answers/*/*.parquet")
+        assert answers.filter("withheld")["pred"].to_list() == ["unreadable"] * 2
+        assert json.loads(Path("out/manifest.json").read_text())["answered"]["m"]["withheld"] == 2
+        withheld[0], before = False, server.requests
+        second = cli(*command)
+        assert second.exit_code == 0, second.stderr
+        assert server.requests - before == 2
+        assert pl.read_parquet("out/answers/*/*.parquet")["pred"].to_list() == ["entailment"] * 8
+        manifest = json.loads(Path("out/manifest.json").read_text())
+        assert "withheld" not in manifest["answered"]["m"]
+        assert not [one for one in manifest["warnings"] if "withheld" in one]
+        cli(*command)
+        assert server.requests - before == 2
+
+
+def longer(path: str, body: dict[str, Any]) -> Answer:
+    """Obeys no limit of tokens."""
+    status, headers, content = reply("entailment")
+    return status, headers, content.replace(b'"completion_tokens": 8', b'"completion_tokens": 900')
+
+
+def test_a_limit_of_costs_is_refused_where_a_server_writes_what_it_likes(cli) -> None:
+    with ChatServer(answer=longer) as server:
+        model = f"api:tiny(url={server.url}, readout=text)"
+        command = ("answer", "suite.jsonl", "-m", model, "--no-canary", "-o", "out.jsonl", "--prices", "prices.toml")
+        stopped = cli(*command, "--max-cost", "5")
+        assert (stopped.exit_code, server.requests) == (2, 1)
+        assert "it wrote 900 tokens where 16 were allowed: the cost of a request has no bound" in stopped.stderr
+        assert "--max-requests" in stopped.stderr
+        cli("probe", model)
+        before = server.requests
+        refused = cli(*command, "--max-cost", "5")
+        assert (refused.exit_code, server.requests) == (2, before)
+        assert "drops max_tokens without a word, and does not say how much it reads" in refused.stderr
+        assert cli(*command, "--max-requests", "7").exit_code == 0  # one is answered since the first command
+
+
+def test_a_server_that_drops_the_limit_may_write_as_much_as_it_reads() -> None:
+    request = Request(messages=(Message("user", "word"),), max_tokens=1)
+    can = Capabilities(context=4096, dropped=("max_tokens",))
+    assert (most_tokens(request).completion, most_tokens(request, can).completion) == (1, 4096)
+    budget = Budget(max_cost=0.01, prices=Prices({"m": Price(1.0, 1.0, 4.0)}))
+    assert budget.reserve("m@u", "m", request, replace(can, context=0, dropped=()))
+    with pytest.raises(LimitReached, match="may cost"):
+        Budget(max_cost=0.01, prices=budget.prices).reserve("m@u", "m", request, can)
+
+
+def test_what_a_server_adds_to_prompts_is_reserved_from_then_on() -> None:
+    request, prices = Request(messages=(Message("user", "word"),), max_tokens=1), Prices({"m": Price(1.0, 1.0, 4.0)})
+    budget = Budget(max_cost=0.05, prices=prices)
+    held = budget.reserve("m@u", "m", request)
+    assert held
+    budget.settle(held, Usage(30_000, 0, 1))
+    with pytest.raises(LimitReached, match=r"0\.0300 of 0\.0500 are spent, and the next request may cost 0\.0300"):
+        budget.reserve("m@u", "m", request)
+
+
+def test_words_that_begin_alike_are_found_at_the_first_request(cli) -> None:
+    words = "words = {entailment = 'true', neutral = 'open', contradiction = 'trivial'}"
+    Path("alike.toml").write_text(f"task = 'nli'\nprompt = '{{premise}} {{hypothesis}}'\n{words}\n")
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        status, headers, content = reply("tr")
+        top = [{"token": "tr", "logprob": -0.1}, {"token": "open", "logprob": -3.0}]
+        listed = {"content": [{"token": "tr", "logprob": -0.1, "top_logprobs": top}]}
+        return (
+            status,
+            headers,
+            json.dumps(
+                json.loads(content) | {"choices": [json.loads(content)["choices"][0] | {"logprobs": listed}]}
+            ).encode(),
+        )
+
+    with ChatServer(answer=answer) as server:
+        model = f"api:tiny(url={server.url}, readout=tokens, template=alike.toml)"
+        done = cli("answer", "suite.jsonl", "-m", model, "--no-canary", "-o", "out.jsonl", "-q")
+        assert (done.exit_code, server.requests) == (2, 1)
+        assert "the words 'true' and 'trivial' begin with the same token 'tr'" in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -162,7 +162,8 @@ def _print_answered(counts: Mapping[str, Mapping[str, int | bool]]) -> None:
         if one["parts_reused"]:
             parts = f"{one['parts_reused']:,} of {one['parts']:,} parts reused"
             line += f", {one['from_folder']:,} from this folder ({parts})"
-        line += f", {one['unreadable']:,} unreadable" if one.get("unreadable") else ""
+        for kind in ("unreadable", "withheld"):
+            line += f", {one[kind]:,} {kind}" if one.get(kind) else ""
         print_line(f"{line}; all asked anew, stored answers replaced" if one["fresh"] else line)
 
 

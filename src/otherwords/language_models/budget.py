@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, LimitReached, decode, setting, shorten
-from .completion import Request, Usage
+from .completion import Capabilities, Request, Usage
 
 #: Prices are for so many tokens.
 MILLION = 1_000_000
@@ -120,11 +120,15 @@ class Spent:
         return self.prompt + self.completion
 
 
-def most_tokens(request: Request) -> Usage:
-    """The most tokens that a request can take: none is shorter than a byte."""
+def most_tokens(request: Request, can: Capabilities = Capabilities()) -> Usage:  # noqa: B008 (frozen)
+    """The most tokens that a request can take: none is shorter than a byte.
+
+    A server that drops the limit of a completion without a word may write as much as it reads.
+    """
     texts = [one.content for one in request.messages] or [request.text, request.scored]
     size = sum(len(text.encode("utf-8", "surrogatepass")) + _PER_MESSAGE for text in texts) + _PER_REQUEST
-    return Usage(size, 0, max(1, request.max_tokens) * request.n)
+    written = can.context if "max_tokens" in can.dropped else max(1, request.max_tokens)
+    return Usage(size, 0, written * request.n)
 
 
 def likely_tokens(request: Request) -> Usage:
@@ -164,6 +168,7 @@ class Budget:
         self._planned_keys: set[bytes] = set()
         self._requests, self._cost, self._reserved = 0, 0.0, 0.0
         self._outstanding = 0
+        self._excess: dict[str, float] = {}
         self._lock = threading.Lock()
         self._save: Callable[[], None] | None = None
         self._saved = time.monotonic()
@@ -202,14 +207,23 @@ class Budget:
         """How many requests may yet be sent."""
         return math.inf if self.max_requests is None else self.max_requests - self._requests
 
-    def reserve(self, identity: str, model: str, request: Request, *, retry: bool = False) -> Reservation | None:
+    def reserve(
+        self,
+        identity: str,
+        model: str,
+        request: Request,
+        can: Capabilities = Capabilities(),  # noqa: B008 (frozen)
+        *,
+        retry: bool = False,
+    ) -> Reservation | None:
         """Reserve what a request may cost; None where that must wait until requests in flight are settled.
 
-        Raises where a limit leaves no room for it.
+        Raises where a limit leaves no room for it. `can` says what is known of the server.
         """
         self.refuse_dry_run(model)
         price = self.price(model)
-        cost = price.of(most_tokens(request)) if price else 0.0
+        self._refuse_boundless(model, can)
+        cost = price.of(most_tokens(request, can)) + self._excess.get(identity, 0.0) if price else 0.0
         with self._lock:
             if self.max_requests is not None and self._requests >= self.max_requests:
                 raise self._reached(f"{self.max_requests:,} requests were sent", "--max-requests", "max_requests")
@@ -226,6 +240,11 @@ class Budget:
             spent_on.requests += 1
             spent_on.retries += retry
         return Reservation(identity, cost, price, retry)
+
+    def _refuse_boundless(self, model: str, can: Capabilities) -> None:
+        """Refuse a limit of costs where a server writes as much as it likes, and nobody knows how much that may be."""
+        if self.max_cost is not None and "max_tokens" in can.dropped and not can.context:
+            raise boundless(model, "its server drops max_tokens without a word, and does not say how much it reads")
 
     def refuse_dry_run(self, model: str) -> None:
         """Refuse to send anything in a dry run."""
@@ -249,7 +268,8 @@ class Budget:
     def settle(self, held: Reservation, used: Usage | None, *, charged: bool = True) -> None:
         """A request ended: with these tokens, or without a reply, for which it may yet have been `charged`.
 
-        A reply of a server that does not count tokens may have cost its most.
+        A reply of a server that does not count tokens may have cost its most. One that counts more than was possible,
+        as with a prompt of its own before ours, is expected to do so again.
         """
         used = used if used and any(used) else None
         cost = held.price.of(used) if held.price and used else held.cost if charged else 0.0
@@ -257,6 +277,8 @@ class Budget:
             self._outstanding -= 1
             self._reserved -= held.cost
             self._cost += cost
+            if cost > held.cost:
+                self._excess[held.model] = self._excess.get(held.model, 0.0) + cost - held.cost
             spent = self.spent(held.model)
             spent.unknown += used is None and charged
             spent.add(used or Usage(), cost if held.price else None)
@@ -274,6 +296,13 @@ class Budget:
     def as_json(self) -> dict[str, dict[str, Any]]:
         """The ledger for a manifest: what was spent on each model, and the currency."""
         return {model: shown(spent, self.prices.currency) for model, spent in self.ledger.items() if spent.requests}
+
+
+def boundless(model: str, found: str) -> BadInput:
+    """The error about a server for which a limit of costs cannot hold."""
+    flag = setting("--max-cost", "max_cost")
+    fix = f"limit the requests instead: {setting('--max-requests N', 'max_requests=N')}"
+    return BadInput(f"{found}: the cost of a request has no bound", where=f"api:{model}", field=flag, fix=fix)
 
 
 def shown(spent: Spent, currency: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed, shorten
-from .budget import Budget, Reservation
+from .budget import Budget, Reservation, boundless
 from .completion import FILTER, Capabilities, Completion, Request
 from .dialects import Malformed, body_of, completion_of
 from .endpoint import Endpoint
@@ -157,6 +157,7 @@ class Sender:
             ended = await self._paced(way, request, held)
             if ended.reply is not None:
                 self._last_reply, self._failures = time.monotonic(), 0
+                self._stop_if_boundless(way.budget, request, ended.reply)
                 return ended.reply
             if ended.error is not None:
                 raise ended.error
@@ -168,6 +169,12 @@ class Sender:
             await self._rest(ended.wait + min(backoff(failures), self.manner.patience))
         return None
 
+    def _stop_if_boundless(self, budget: Budget, request: Request, reply: Completion) -> None:
+        """Stop, with this reply kept, where a limit of costs cannot hold: the server writes more than it may."""
+        written, most = reply.usage.completion, max(1, request.max_tokens) * request.n
+        if budget.max_cost is not None and written > most and "max_tokens" not in self.can.dropped:
+            self._fail(boundless(self.endpoint.model, f"it wrote {written:,} tokens where {most:,} were allowed"))
+
     async def _rest(self, seconds: float) -> None:
         """Wait, unless something else stops the sending."""
         until = time.monotonic() + seconds
@@ -176,7 +183,7 @@ class Sender:
 
     async def _reserve(self, budget: Budget, request: Request, *, retry: bool) -> Reservation | None:
         while self._error is None:
-            held = budget.reserve(self.endpoint.identity, self.endpoint.model, request, retry=retry)
+            held = budget.reserve(self.endpoint.identity, self.endpoint.model, request, self.can, retry=retry)
             if held:
                 return held
             await asyncio.sleep(0.02)

@@ -122,12 +122,22 @@ class Served:
         budget: Budget,
         store: ReplyStore | None,
     ) -> Iterator[tuple[bytes, Completion]]:
-        """Ask the server; replies come as it gives them. Those that must be alone are asked one by one, at the end."""
+        """Ask the server; replies come as it gives them. Those that must be alone are asked one by one, at the end.
+
+        The reply to the first request ever is handed over before another is sent: whoever reads it may refuse it.
+        """
         asked = [Asked(key, requests[some[0]]) for key, some in numbers.items()]
-        crowd = [one for one in asked if one.request.way != "alone"]
-        for some, alone in ((crowd, False), ([one for one in asked if one.request.way == "alone"], True)):
-            if some:
-                yield from self._in_thread(some, budget, store, alone)
+        first = [] if self._sender.names else asked[:1]
+        crowd = [one for one in asked[len(first) :] if one.request.way != "alone"]
+        last = [one for one in asked[len(first) :] if one.request.way == "alone"]
+        count = 0
+        try:
+            for some, alone in ((first, True), (crowd, False), (last, True)):
+                for one in self._in_thread(some, budget, store, alone) if some else ():
+                    count += 1
+                    yield one
+        except ServerFailed as error:
+            raise type(error)(f"{error}; {count:,} of {len(asked):,} requests were answered") from error
 
     def _in_thread(
         self, asked: Sequence[Asked], budget: Budget, store: ReplyStore | None, alone: bool
@@ -138,14 +148,11 @@ class Served:
         context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
         thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
         thread.start()
-        rate, count = _Rate(budget, self.identity), 0
+        rate = _Rate(budget, self.identity)
         try:
             while (item := done.get()) is not None:
-                if isinstance(item, ServerFailed):
-                    raise type(item)(f"{item}; {count:,} of {len(asked):,} requests were answered") from item
                 if isinstance(item, BaseException):
                     raise item
-                count += len(item)
                 yield from item.items()
                 rate.note()
         finally:

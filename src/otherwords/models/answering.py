@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level, setting, shorten
-from ..frames import LABEL_MASS
+from ..frames import LABEL_MASS, WITHHELD
 from ..language_models import budget as budgets
 from ..language_models.budget import Counted
 from ..language_models.endpoint import refuse_key
@@ -38,6 +38,8 @@ Progress = Callable[[int], None]
 _PATTERN = re.compile(r"(?P<alias>[\w.-]+=)?(?P<kind>[\w.-]+):(?P<path>[^(]*)(?P<options>\(.*\))?", re.S)
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
+#: What is said of answers that were withheld, only until they come.
+ASKED_AGAIN = "the next run asks for them again"
 #: Labels that have less of the probability than this, on average, are not what a language model answers with.
 LOW_MASS = 0.5
 
@@ -433,12 +435,15 @@ def answer_table(
 
     Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
     Where any text was truncated to the length that the model reads, `truncated` says which; of a language model,
-    `label_mass` says what all labels together had of the probability, and `template` how it was asked. `again` has the
+    `label_mass` says what all labels together had of the probability, and `template` how it was asked; `withheld` marks
+    answers, of the first time or again, that a filter of its server withheld. `again` has the
     answers to the same, asked again, which become columns, too. Such columns of the rows are another model's, and are
     kept as `input_p:<label>`, `input_truncated` and so on.
     """
     given = _answer_columns(model, answers)
     given = given.with_columns(_answer_columns(model, one)["pred"].alias(name) for name, one in again.items())
+    if withheld := [one.transient for one in (answers, *again.values()) if one.transient is not None]:
+        given = given.with_columns(pl.Series(WITHHELD, np.logical_or.reduce(withheld)))
     if accepted is not None and not accepted.all():
         places = pl.Series(np.cumsum(accepted.to_numpy()) - 1)
         given = given.select(pl.all().gather(pl.select(pl.when(accepted).then(places)).to_series()))
@@ -450,7 +455,7 @@ def answer_table(
     )
     given = given.with_columns(pl.lit(value).alias(name) for name, value in model.model.columns.items())
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    own = {TRUNCATED, LABEL_MASS, *model.model.columns}
+    own = {TRUNCATED, LABEL_MASS, WITHHELD, *model.model.columns}
     inputs = frame.select(pl.col(name).alias(_input_name(name, own)) for name in others)
     return pl.concat([table, given, inputs], how="horizontal")
 
@@ -484,6 +489,14 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
         most = limit and limit == model.model.positions
         hint = "it has no more positions" if most else "raise it with the option max_length"
         warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=caller_level())
+
+
+def warn_withheld(model: Answerer, withheld: int, count: int) -> None:
+    """Warn, once for a whole table, of answers that a filter withheld."""
+    if withheld:
+        message = f"{model.name}: {withheld:,} of {count:,} answers were withheld by a filter of the server (column"
+        message += f" `{WITHHELD}`); each is `{UNREADABLE}`, and is not stored: {ASKED_AGAIN}"
+        warnings.warn(message, stacklevel=caller_level())
 
 
 def warn_unread(model: Answerer, unread: int, count: int, mass: float | None) -> None:

@@ -120,7 +120,7 @@ class Questioner:
             requests = [replace(one, way=way, repeat=batch.repeat.number) for one in requests]
         answers = self.readout(requests)
         if not self.unread:
-            self.unread.extend([one.reply for one in answers if one.label is None][:1])
+            self.unread.extend([one.reply for one in answers if one.label is None and one.storable][:1])
         return as_reply(answers, list(self.template.words), batch.task)
 
 

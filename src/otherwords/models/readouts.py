@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -196,18 +196,22 @@ class Readout:
         if knows_tokens(self.model):
             return [_best(row, self._labels) for row in self._all_logs(requests, self.model)]
         top = min(self.model.capabilities.logprobs, TOP)
-        read = self._ask(self._limited(requests, 1, logprobs=top), self._from_top)
-        if all(one.label is None for one in read):
-            self._refuse_shared({one.reply for one in read})
-        return read
+        was_read = False
 
-    def _refuse_shared(self, likeliest: Iterable[str]) -> None:
-        """Refuse words that begin with the same token, where no answer can be read, and what comes first shows it."""
-        words = list(self.template.words.values())
-        for token in sorted(likeliest):
-            start = token.strip().casefold()
-            if len(own := [word for word in words if start and word.casefold().startswith(start)]) > 1:
-                raise _alike(own[0], own[1], token)
+        def read(reply: Completion) -> Read:
+            nonlocal was_read
+            one = self._from_top(reply)
+            was_read |= one.label is not None
+            if not was_read and len(own := self._begun_by(one.reply)) > 1:
+                raise _alike(own[0], own[1], one.reply)
+            return one
+
+        return self._ask(self._limited(requests, 1, logprobs=top), read)
+
+    def _begun_by(self, token: str) -> list[str]:
+        """The words that begin with a token."""
+        start = token.strip().casefold()
+        return [word for word in self.template.words.values() if start and word.casefold().startswith(start)]
 
     def _from_top(self, reply: Completion) -> Read:
         if reply.finish == FILTER:
@@ -215,6 +219,8 @@ class Readout:
         top = reply.top[0] if reply.top else {}
         logs = label_logs(top, self._texts, exact=self.template.exact)
         likeliest = max(top, key=lambda token: top[token], default=reply.text)
+        if len(self._begun_by(likeliest)) > 1:  # another label than these would be a guess
+            return Read(None, (math.nan,) * len(logs), reply=likeliest)
         return _best(logs, self._labels)._replace(reply=likeliest)
 
     def _score(self, requests: Sequence[Request]) -> list[Read]:

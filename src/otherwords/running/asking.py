@@ -13,7 +13,7 @@ import polars as pl
 
 from .. import pipeline
 from .._version import __version__
-from ..frames import REJECTED, kept
+from ..frames import REJECTED, WITHHELD, kept
 from ..models.answering import Asker, Questions, Texts, answer_table, asked_columns
 from ..models.cache import Cache
 from ..models.model import Answerer
@@ -209,8 +209,10 @@ def unfit(key: str) -> str:
 
 
 def write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], pl.DataFrame]) -> None:
-    """Write a model's answers to a shard."""
-    RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, build())
+    """Write a model's answers to a shard; those of which some were withheld are made again by the next run."""
+    table = build()
+    key = unfit(key) if WITHHELD in table.columns and table[WITHHELD].any() else key
+    RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, table)
 
 
 def answer_until(

@@ -252,8 +252,9 @@ class Driver:
             stage = answer_folder(model.name, model.signature)
             accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
             counts = _count_answers(some, self.fresh)
-            if unread := pipeline.count_unread(scans(self.folder.parts(stage))):
-                counts["unreadable"] = unread
+            for name, count in (("unreadable", pipeline.count_unread), ("withheld", pipeline.count_withheld)):
+                if found := count(scans(self.folder.parts(stage))):
+                    counts[name] = found
             about = (model.signature, model.model.labels, model.model.batch_invariant)
             again = Counter(one.way for one in self._repeats(model))
             yield _Asked(model.name, *about, stage, counts, accepted, stopped, again, is_noisy(model) and not again)

@@ -18,7 +18,7 @@ import polars as pl
 from .._version import __version__
 from ..datasets.intake import warn_no_majority
 from ..errors import ON_COMMAND_LINE, BadInput, OtherwordsError, caller_level
-from ..models.answering import with_templates
+from ..models.answering import ASKED_AGAIN, with_templates
 from ..problem import Score
 from ..report.page import write_report
 from ..scoring.gates import GateResult, check
@@ -129,7 +129,8 @@ def run(
         scores = _drive(driver, opened)
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
         # A warning given when a part was made still holds when the part is not made again.
-        messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
+        before = [one for one in folder.manifest.get("warnings", ()) if ASKED_AGAIN not in one]
+        messages = list(dict.fromkeys([*before, *messages]))
         gates = check(study.require, scores)
         folder.note(timings=timings, warnings=messages, **({"gates": [asdict(one) for one in gates]} if gates else {}))
         report = write_report(folder, scores)

@@ -24,7 +24,7 @@ from ..answers.reading import answered, cluster_names, read
 from ..answers.roles import split_roles
 from ..answers.table import Answers, Array
 from ..errors import BadInput, OtherwordsError, caller_level, setting
-from ..frames import kept
+from ..frames import WITHHELD, kept
 from ..metrics.metric import Metric, as_metric, ratio, role_of
 from ..problem import Task
 from ..registry import metrics
@@ -326,8 +326,8 @@ def ask_until(plan: Plan, ask: Callable[[pl.DataFrame], pl.DataFrame]) -> tuple[
     answers = (
         answers.sort(row).drop(row).with_columns(pl.lit(f"{plan.rule} (largest={plan.largest:.12g})").alias(UNTIL))
     )
-    if "truncated" in answers.columns:  # in the batches where a text was cut
-        answers = answers.with_columns(pl.col("truncated").fill_null(False))
+    marks = [name for name in ("truncated", WITHHELD) if name in answers.columns]  # in the batches that have such rows
+    answers = answers.with_columns(pl.col(name).fill_null(False) for name in marks)
     problems = (answers["bucket"].n_unique(), rows.select(pl.coalesce("of", "id").n_unique()).item())
     value = float(num.sum() / den.sum()) if den.any() else math.nan
     stopped = Stopped(plan.rule, known, value, low, high, problems, (done, plan.n_clusters))
