@@ -159,3 +159,8 @@ def test_a_key_that_comes_back_is_in_nothing_that_is_kept(monkeypatch: pytest.Mo
     for sent in (KEY, escaped):
         content = f'{{"a": ["x{sent}y", 1, null], "{sent}": {{"b": "{sent}"}}}}'.encode()
         assert Endpoint("m").read_json(content) == {"a": [f"x{HIDDEN}y", 1, None], HIDDEN: {"b": HIDDEN}}
+
+
+def test_half_a_character_is_replaced_and_a_whole_one_stays() -> None:
+    content = rb'{"a \ud800": ["b \uDE00 c", "\ud83d\ude00"]}'
+    assert Endpoint("m").read_json(content) == {"a \ufffd": ["b \ufffd c", "\U0001f600"]}

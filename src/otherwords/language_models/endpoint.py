@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ HIDDEN = "[key]"
 _SHORTEST = 6
 #: Characters without a break from which on a name is taken for a key, unless it is in capitals without digits.
 _RANDOM = 16
+#: Half of a character.
+_HALF = re.compile("[\ud800-\udfff]")
 #: Characters that an address may have.
 _LONGEST = 2000
 
@@ -100,6 +103,8 @@ class Endpoint:
     def read_json(self, content: bytes) -> Any:
         """What a server sent as JSON, without the key: replies are stored, and shown where they cannot be read."""
         value, key = json.loads(content), self.key
+        if b"\\ud" in content or b"\\uD" in content:
+            value = _changed(value, _whole)
         if len(key) < _SHORTEST or not (key.encode() in content or b"\\" in content):  # else it may be escaped
             return value
         return _changed(value, self.scrub)
@@ -130,6 +135,11 @@ def endpoint_of(
         fix = "use texts, numbers, true, false, null, lists and objects"
         raise BadInput("has what JSON has not", where=f"api:{model}", field="extra", fix=fix) from None
     return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
+
+
+def _whole(text: str) -> str:
+    """A text without halves of characters, which JSON can have, and no table."""
+    return _HALF.sub("\ufffd", text)
 
 
 def _changed(value: Any, change: Callable[[str], str]) -> Any:

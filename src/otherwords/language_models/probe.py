@@ -152,9 +152,8 @@ class _Prober:
 
     def _no_room(self, found: str) -> LimitReached:
         name = self.endpoint.model
-        fix = (
-            f"probe first (otherwords probe 'api:{name}(...)'), raise the limit, or say readout=tokens or readout=text"
-        )
+        fix = f"raise the limit, or probe first (otherwords probe 'api:{name}(...)'); a model with readout=tokens or "
+        fix += "readout=text needs no probe"
         return LimitReached(f"api:{name}: to find out what its server can do {found}; {fix}")
 
     def _run(self) -> ProbeResult:
