@@ -89,7 +89,7 @@ def test_what_a_filter_withheld_is_asked_again_the_next_time(tmp_path):
         return ("", "content_filter") if withheld[0] and "premise 3" in prompt.lower() else "neutral"
 
     with served(say) as (server, spec):
-        with pytest.warns(UserWarning, match="2 of 16 answers could not be read"):
+        with pytest.warns(UserWarning, match="2 of 16 answers were withheld by a filter"):
             ow.answer(suite(), spec, canary=False, cache=tmp_path / "a.sqlite")
         withheld[0] = False
         asked = server.requests

@@ -371,10 +371,14 @@ def test_a_dry_run_counts_what_is_not_stored_and_sends_nothing(store: Path, tmp_
         assert list(tmp_path.iterdir()) == []
         replies(model, [asked(number) for number in range(4)])
         with spending(budget), pytest.raises(Counted):
-            replies(model, [asked(number) for number in range(10)])
+            replies(model, [asked(number) for number in range(12)])
         planned = budget.planned[model.identity]
-        assert planned.requests == 10 + 6
+        assert planned.requests == 10 + 2, "by then, the replies to the first ten are stored"
         assert planned.cost
+        later = Budget(prices=prices(), dry_run=True)
+        with spending(later), pytest.raises(Counted):
+            replies(model, [asked(number) for number in range(10)])
+        assert later.planned[model.identity].requests == 6
 
 
 def test_whoever_stops_reading_stops_the_sending(store: Path) -> None:

@@ -106,10 +106,13 @@ def circularity(
     metrics = _measurable(choose(using)[0], table, named=list(using) != list(METRICS))
     _refuse_wrong_groups(by, table, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
-    with spending(make_budget(max_requests, max_cost, prices)) as budget, open_cache(cache) as store:
+    with spending(make_budget(max_requests, max_cost, prices)) as budget:
         bound = bind_judges(judges, chosen)
-        judging = Judging(table, chosen, bound, store, canary)
-        answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
+        with open_cache(cache) as store:
+            judging = Judging(table, chosen, bound, store, canary)
+            answers = [
+                _answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models
+            ]
     if out:
         tables.write(answers, out)
     return replace(_report(answers, bound, measuring, by, earlier), spent=budget.as_json())
