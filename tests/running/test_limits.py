@@ -14,12 +14,15 @@ from typer.testing import CliRunner, Result
 
 import otherwords as ow
 from otherwords.cli.app import app
+from otherwords.datasets.suite import open_source
 from otherwords.errors import LimitReached
 from otherwords.language_models import pacing
 from otherwords.language_models.budget import Budget, Price, Prices, most_tokens
 from otherwords.language_models.completion import Capabilities, Message, Request, Usage
 from otherwords.models.api import probed
 from otherwords.running.driver import _ASKS_SERVER
+from otherwords.running.files import answer_files
+from otherwords.storage import tables
 
 PRICES = 'currency = "EUR"\n[tiny]\ninput = 100\noutput = 100\n'
 pytestmark = pytest.mark.filterwarnings("default")
@@ -264,6 +267,14 @@ def test_a_limit_of_costs_is_refused_where_a_server_writes_what_it_likes(cli) ->
         assert cli(*command, "--max-requests", "7").exit_code == 0  # one is answered since the first command
 
 
+def test_a_probe_that_a_limit_of_costs_refuses_finds_out_nothing(cli) -> None:
+    with ChatServer(answer=longer) as server:
+        refused = cli("probe", writer(server), "--max-cost", "5", "--prices", "prices.toml")
+        assert refused.exit_code == 2
+        assert "drops max_tokens without a word" in refused.stderr
+        assert cli("probe", writer(server), "--dry-run").stdout == "up to 20 requests\n"
+
+
 def test_a_server_that_drops_the_limit_may_write_as_much_as_it_reads() -> None:
     request = Request(messages=(Message("user", "word"),), max_tokens=1)
     can = Capabilities(context=4096, dropped=("max_tokens",))
@@ -306,3 +317,15 @@ def test_words_that_begin_alike_are_found_at_the_first_request(cli) -> None:
         assert (done.exit_code, server.requests) == (2, 1)
         assert "the words 'true' and 'trivial' begin with the same token 'tr'" in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_withheld_answers_of_a_later_shard_have_their_column(cli) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        return reply("", "content_filter") if "Person 3" in body["messages"][-1]["content"] else reply("entailment")
+
+    with ChatServer(answer=answer) as server:
+        model, out = f"m=api:tiny(url={server.url}, readout=text)", "out.csv"
+        source = open_source(["suite.jsonl"])
+        answer_files(source, out, [model], canary=False, shard=2)
+        marked = tables.read(Path(out))
+        assert [one in (True, "true") for one in marked["withheld"].to_list()] == [False] * 6 + [True] * 2

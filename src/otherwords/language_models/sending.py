@@ -107,8 +107,8 @@ class Sender:
         """Try requests once, all at the same time. What the server refuses or does not understand is a result, too."""
 
         async def one_of(request: Request) -> Try:
+            held = await self._reserve(budget, request, retry=False)  # what is refused here, no server has refused
             try:
-                held = await self._reserve(budget, request, retry=False)
                 return await self._paced(_Way(client, budget), request, held) if held else Try()
             except BadInput as error:
                 return Try(error=error)
