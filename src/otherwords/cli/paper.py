@@ -247,3 +247,9 @@ def _paper_as_json(outcome: PaperOutcome) -> dict[str, Any]:
         about["tables"] = {name: [one.name for one in some] for name, some in results.tables.items()}
         about["figures"] = {name: [one.name for one in some] for name, some in results.figures.items()}
     return about
+
+
+_command(
+    "sensitivity",
+    "Semantic sensitivity: which problems that a model answers right can be reworded so that it changes its mind?",
+)
