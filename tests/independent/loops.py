@@ -884,9 +884,9 @@ def ks_split(data: Answers, bins: int = 100, only_right: bool = False) -> Number
                 after = _histogram([row["p"][label] for row in rows], bins)
                 pieces.append((b, [*before, *after], len(rows), len(rows)))
         found[part] = function(pieces, lambda sums: _widest(sums[:bins], sums[bins:]))
-    whole = found["all"]
-    found["difference"] = difference(found["flipped"], found["kept"], whole.units, whole.answers)
-    found["difference"].weights = whole.weights
+    whole, first, second = found["all"], found["flipped"].value, found["kept"].value
+    value = None if first is None or second is None else first - second
+    found["difference"] = Number(value, whole.units, whole.answers, weights=whole.weights)  # no interval: no sides
     return found
 
 

@@ -29,6 +29,7 @@ from .shift import (
 
 #: A row of statistics has two columns for each bin, or four; more bins than this would not fit in memory.
 MOST_BINS = 1000
+BY_CHANCE = "above 0 by chance alone"
 
 
 @metrics("ks.v1")
@@ -116,7 +117,7 @@ def ks_split(bins: int = 100, only_right: bool = False) -> Any:
         smooth=False,
         interval=False,
         counted=lambda rows: rows[:, [-1, -3, -2, -1]],
-        no_interval=lambda answers: dict.fromkeys(PAIRS, NO_INTERVAL),
+        no_interval=lambda answers: dict.fromkeys(PAIRS, BY_CHANCE),
         gold=only_right,
     )
 
@@ -150,7 +151,7 @@ def ks_labels(order: str = "", only_right: bool = False) -> Any:
         smooth=False,
         interval=False,
         counted=lambda rows: rows[:, [-1, -3, -2]],
-        no_interval=lambda answers: dict.fromkeys(MEANS, NO_INTERVAL),
+        no_interval=lambda answers: dict.fromkeys(MEANS, BY_CHANCE),
         gold=only_right,
     )
 

@@ -90,8 +90,12 @@ class Sensitivity(Protocol[SensitivitySettings]):
             for model in settings.models:
                 first = self._first_answers(dataset, model)
                 right = self._right_problems(dataset, model, first)
-                runs = {one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right}
-                scores = {one: _scores(run, self.tasks[dataset].labels) for one, run in runs.items()}
+                runs: dict[str, Path] = {
+                    one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right
+                }
+                scores: dict[str, list[Score]] = {
+                    one: _scores(run, self.tasks[dataset].labels) for one, run in runs.items()
+                }
                 measured.append(Measured(dataset, model, first, scores, runs))
         results = make_results(settings, measured, self.rows)
         same = [name for name, one in settings.models.items() if one.model == settings.judge]

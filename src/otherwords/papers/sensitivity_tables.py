@@ -119,7 +119,7 @@ def _cell(found: Score | None) -> TableCell:
 def _table_1(measured: Sequence[Measured], rows: Mapping[str, int]) -> Table:
     models = list(dict.fromkeys(one.model for one in measured))
     columns = [TableColumn("data"), TableColumn("problems", "count"), *(TableColumn(name, "share") for name in models)]
-    lines = [
+    lines: list[list[TableCell | str | int]] = [
         [dataset, count, *(_cell(one.accuracy) for one in measured if one.dataset == dataset)]
         for dataset, count in rows.items()
     ]
