@@ -23,7 +23,7 @@ from ..storage.run_folder import RunFolder, is_whole, read_part
 from .experiment import begin_cell, finish_cell, read_cell
 from .paper_page import PaperResults
 from .protocol import PaperSettings, Protocol, RunCell
-from .sensitivity_tables import LABELS_ORDER, Measured, make_results
+from .sensitivity_tables import LABELS_ORDER, MeasuredModel, make_results
 
 #: What is measured of each run, and what only where a model gives probabilities.
 RATES, SHIFTS = ("r_r", "r_s"), ("jsd_pairs", "jsd_means", "ks_split", "sigma")
@@ -85,7 +85,7 @@ class Sensitivity(Protocol[SensitivitySettings]):
 
     def results(self) -> PaperResults:
         """Ask, keep what is right, reword, judge, ask again; then tables and figures."""
-        settings, measured = self.settings, list[Measured]()
+        settings, measured = self.settings, list[MeasuredModel]()
         for dataset in settings.datasets:
             for model in settings.models:
                 first = self._first_answers(dataset, model)
@@ -96,7 +96,7 @@ class Sensitivity(Protocol[SensitivitySettings]):
                 scores: dict[str, list[Score]] = {
                     one: _scores(run, self.tasks[dataset].labels) for one, run in runs.items()
                 }
-                measured.append(Measured(dataset, model, first, scores, runs))
+                measured.append(MeasuredModel(dataset, model, first, scores, runs))
         results = make_results(settings, measured, self.rows)
         same = [name for name, one in settings.models.items() if one.model == settings.judge]
         note = [f"The judge is {name} itself: for it, both ways to accept are the same." for name in same]

@@ -41,7 +41,7 @@ DEVIATIONS = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredModel:
     """A model on a data set: its first answers, and the scores and run of its rewordings by who accepted them."""
 
     dataset: str
@@ -67,7 +67,7 @@ class Measured:
         return found.value if found else None
 
 
-def make_results(settings: "PaperSettings", measured: Sequence[Measured], rows: Mapping[str, int]) -> PaperResults:
+def make_results(settings: "PaperSettings", measured: Sequence[MeasuredModel], rows: Mapping[str, int]) -> PaperResults:
     """All tables and figures that the runs allow; the others are named with the reason."""
     accepts = [one for one in JUDGES if any(one in some.scores for some in measured)]
     models = settings.models
@@ -100,7 +100,7 @@ def make_results(settings: "PaperSettings", measured: Sequence[Measured], rows: 
     return PaperResults(tables, figures, missing, DEVIATIONS, _summary(measured, accepts[0]))
 
 
-def _summary(measured: Sequence[Measured], accept: str) -> str:
+def _summary(measured: Sequence[MeasuredModel], accept: str) -> str:
     parts = []
     for one in measured:
         if (found := one.score(accept, "r_r")) and found.value is not None and found.low is not None:
@@ -116,7 +116,7 @@ def _cell(found: Score | None) -> TableCell:
     return TableCell(None) if found is None else TableCell(found.value, found.low, found.high)
 
 
-def _table_1(measured: Sequence[Measured], rows: Mapping[str, int]) -> Table:
+def _table_1(measured: Sequence[MeasuredModel], rows: Mapping[str, int]) -> Table:
     models = list(dict.fromkeys(one.model for one in measured))
     columns = [TableColumn("data"), TableColumn("problems", "count"), *(TableColumn(name, "share") for name in models)]
     lines: list[list[TableCell | str | int]] = [
@@ -126,7 +126,9 @@ def _table_1(measured: Sequence[Measured], rows: Mapping[str, int]) -> Table:
     return Table("table-1", "Accuracy on the original problems", columns, lines)
 
 
-def _table_2(measured: Sequence[Measured], accept: str, rows: Mapping[str, int], domains: Mapping[str, str]) -> Table:
+def _table_2(
+    measured: Sequence[MeasuredModel], accept: str, rows: Mapping[str, int], domains: Mapping[str, str]
+) -> Table:
     names = {"r_s": "r_s", "r_r": "r_r", "r_s_without_neutral": "r_s, no neutral"}
     columns = [
         TableColumn("data"), TableColumn("model"), TableColumn("right", "count"),
@@ -146,12 +148,12 @@ def _table_2(measured: Sequence[Measured], accept: str, rows: Mapping[str, int],
     return Table(f"table-2-{accept}", f"Fooling rates, rewordings {JUDGES[accept]}", columns, lines, notes)
 
 
-def _answers(one: Measured, accept: str) -> pl.DataFrame:
+def _answers(one: MeasuredModel, accept: str) -> pl.DataFrame:
     """The answers of a run, without the rewordings that the model itself rejected."""
     return RunFolder(one.runs[accept]).read("answers").filter(pl.col("pred").is_not_null())
 
 
-def _without(one: Measured, accept: str) -> float | None:
+def _without(one: MeasuredModel, accept: str) -> float | None:
     """The share of the problems answered right that have no accepted rewording."""
     if accept not in one.runs:
         return None
@@ -160,7 +162,7 @@ def _without(one: Measured, accept: str) -> float | None:
     return 1 - answers.filter(pl.col("variant").is_not_null())["bucket"].n_unique() / buckets if buckets else None
 
 
-def _average(some: Sequence[Measured], accept: str, metric: str, rows: Mapping[str, int]) -> float | None:
+def _average(some: Sequence[MeasuredModel], accept: str, metric: str, rows: Mapping[str, int]) -> float | None:
     """The mean over models, which weigh alike, of their means over data sets, weighted by size."""
     means = []
     for model in dict.fromkeys(one.model for one in some):
@@ -171,7 +173,7 @@ def _average(some: Sequence[Measured], accept: str, metric: str, rows: Mapping[s
     return fmean(means) if means else None
 
 
-def _table_3(measured: Sequence[Measured], accept: str, rows: Mapping[str, int]) -> Table:
+def _table_3(measured: Sequence[MeasuredModel], accept: str, rows: Mapping[str, int]) -> Table:
     labels = sorted({str(label) for one in measured for label in one.first["gold"].unique()}, key=_label_place)
     groups = [*((label, label) for label in labels), ("", "all")]
     columns = [
@@ -198,7 +200,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _table_4(measured: Sequence[Measured], accept: str) -> Table:
+def _table_4(measured: Sequence[MeasuredModel], accept: str) -> Table:
     """Hypotheses alone: of all models together, each accepted pair of texts counts once."""
     columns = [
         TableColumn("data"), TableColumn("pairs", "count"), TableColumn("fuzzy match, 0-100", "number", digits=2),
@@ -216,7 +218,7 @@ def _table_4(measured: Sequence[Measured], accept: str) -> Table:
     return Table(f"table-4-{accept}", f"Original and reworded hypotheses, {JUDGES[accept]}", columns, lines, notes)
 
 
-def _accepted(one: Measured, accept: str) -> Iterator[tuple[str, str]]:
+def _accepted(one: MeasuredModel, accept: str) -> Iterator[tuple[str, str]]:
     """The original and the reworded hypothesis of all rewordings that were accepted and answered."""
     if accept not in one.runs:
         return
@@ -238,7 +240,7 @@ def _distilled(models: Mapping[str, "PaperModel"]) -> Iterator[tuple[str, str]]:
     return ((name, one.distilled_from) for name, one in models.items() if one.distilled_from in models)
 
 
-def _distillation(measured: Sequence[Measured], accept: str, pairs: Sequence[tuple[str, str]]) -> Table:
+def _distillation(measured: Sequence[MeasuredModel], accept: str, pairs: Sequence[tuple[str, str]]) -> Table:
     """The fooling rates of a distilled model less those of its teacher."""
     known = {(one.dataset, one.model): one for one in measured}
     names = ("data", "distilled", "from")
@@ -251,7 +253,7 @@ def _distillation(measured: Sequence[Measured], accept: str, pairs: Sequence[tup
     return Table("distillation", "Fooling rate of distilled models less that of their teachers", columns, lines)
 
 
-def _less(one: Measured, other: Measured, accept: str, metric: str) -> float | None:
+def _less(one: MeasuredModel, other: MeasuredModel, accept: str, metric: str) -> float | None:
     first, second = one.value(accept, metric), other.value(accept, metric)
     return None if first is None or second is None else first - second
 
@@ -269,7 +271,7 @@ def _families(models: Mapping[str, "PaperModel"]) -> list[str]:
 
 
 def _figure_2(
-    measured: Sequence[Measured], accept: str, families: Sequence[str], models: Mapping[str, "PaperModel"]
+    measured: Sequence[MeasuredModel], accept: str, families: Sequence[str], models: Mapping[str, "PaperModel"]
 ) -> Figure:
     panels = []
     for family in families:
@@ -288,7 +290,7 @@ def _point(x: str, found: Score | None) -> Point:
     return Point(x, None) if found is None else Point(x, found.value, found.low, found.high)
 
 
-def _figure_3(measured: Sequence[Measured], accepts: Sequence[str]) -> Iterator[Figure]:
+def _figure_3(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iterator[Figure]:
     """Divergence of probabilities, by whether the label flipped: the paper's two, and the two that are better."""
     ways = {
         "jsd_means": "JSD of means (paper), bits", "ks_labels": "KS over labels (paper)",
@@ -304,7 +306,7 @@ def _figure_3(measured: Sequence[Measured], accepts: Sequence[str]) -> Iterator[
             yield Figure(f"figure-3-{accept}", title, "bars", panels, Axis("data"), Axis("divergence"))
 
 
-def _bars(measured: Sequence[Measured], accept: str, metric: str, name: str) -> Series:
+def _bars(measured: Sequence[MeasuredModel], accept: str, metric: str, name: str) -> Series:
     points = []
     for dataset in dict.fromkeys(one.dataset for one in measured):
         values = (one.value(accept, metric) for one in measured if one.dataset == dataset)
@@ -312,7 +314,7 @@ def _bars(measured: Sequence[Measured], accept: str, metric: str, name: str) -> 
     return Series(name, points)
 
 
-def _figure_4(measured: Sequence[Measured], accepts: Sequence[str]) -> Iterator[Figure]:
+def _figure_4(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iterator[Figure]:
     """The standard deviation of probabilities, on originals, and on rewordings by whether the label flipped."""
     names = {"originals": "originals", "kept": "label kept", "flipped": "label flipped"}
     for accept in accepts:
