@@ -17,7 +17,7 @@ from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_ru
 from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.groups import pool_templates as pooled
-from .answers.looked_up import FAMILY
+from .answers.looked_up import FAMILY, check_files
 from .answers.reading import answered, separate_rejects
 from .answers.roles import split_roles
 from .answers.suspicions import Suspicions, warn_suspicious
@@ -385,6 +385,7 @@ def score(
     using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
+    check_files(by)
     settings = IntervalSettings(seed, replicates, confidence, interval, anytime or needs_anytime(require))
     refuse_unknown(require, using)
     more = missing_metrics(require, choose(using)[0])

@@ -41,9 +41,10 @@ def look_up(answers: pl.DataFrame, column: str) -> pl.Series:
     return buckets.replace_strict(known, default=None, return_dtype=pl.String).alias(column)
 
 
-def check_file(column: str, models: Iterable[str] = ()) -> None:
-    """Refuse a file that cannot be used, before any work; `models` are those that a family map should know."""
-    families(column, models) if column.startswith(FAMILY) else right_or_wrong(column)
+def check_files(columns: Iterable[str], models: Iterable[str] = ()) -> None:
+    """Refuse files that cannot be used, before any work; `models` are those that a family map should know."""
+    for column in filter(is_looked_up, columns):
+        families(column, models) if column.startswith(FAMILY) else right_or_wrong(column)
 
 
 def right_or_wrong(column: str) -> dict[str, str]:

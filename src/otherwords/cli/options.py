@@ -180,7 +180,15 @@ Metrics = Annotated[
         "--metric", metavar="METRIC", help="A metric (otherwords list metrics), or all. Default: the usual ones."
     ),
 ]
-By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
+By = Annotated[
+    list[str],
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="Also score each group of this column. Looked up: answers:FILE (is another model right on the original?), "
+        "family:FILE.toml (means over models of a family).",
+    ),
+]
 _REPLICATES = typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
 Replicates = Annotated[int, _REPLICATES]
 StudyReplicates = Annotated[int | None, _REPLICATES]

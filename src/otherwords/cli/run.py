@@ -29,7 +29,10 @@ def run(
         ),
     ] = "",
     data: Annotated[
-        list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
+        list[str],
+        typer.Option(
+            "--data", metavar="FILE", help="A file or data set; may be repeated, and is then scored one by one."
+        ),
     ] = [],  # noqa: B006
     generators: Annotated[
         list[str],

@@ -22,6 +22,8 @@ from .columns import pieces
 from .intake import Intake, ProblemRow, usual_options
 from .records import BATCH, Dataset, Record, RecordBatch, frame_batches, in_batches
 
+#: The column that says which of several data sets a row is from.
+SOURCE = "source"
 #: How the name of a table in memory begins.
 MEMORY = "memory#"
 #: The reader for each file ending.
@@ -103,7 +105,10 @@ def plain_records(path: Path) -> Iterator[Record]:
 
 @dataclass
 class Source:
-    """One or more data sets read as one, with the user's names for columns and labels."""
+    """One or more data sets read as one, with the user's names for columns and labels.
+
+    Where several are `marked`, a column `source` says which of them a row is from, unless the row says so itself.
+    """
 
     names: Sequence[Name | AnyTable]
     task: str | Task | Mapping[str, Any] = ""
@@ -112,6 +117,7 @@ class Source:
     skip_bad: bool = False
     gold: Literal["all or none", "all", "any"] = "all or none"
     options: Mapping[str, str] = field(default_factory=usual_options)
+    marked: bool = False
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -128,11 +134,23 @@ class Source:
         self.intake = Intake(self.chosen, self.columns, known, self.skip_bad, self.gold, options=self.options)
 
     def __iter__(self) -> Iterator[ProblemRow]:
+        if self._several:
+            return self.intake.rows(record for batch in self._batches() for record in batch.records())
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))
+
+    @property
+    def _several(self) -> bool:
+        return self.marked and len(self.bound) > 1
 
     def pieces(self) -> Iterator[Piece]:
         """The same rows as tables, checked in whole columns, or as lists where rows had to be looked at."""
-        return pieces(self.intake, chain.from_iterable(bound.function.batches() for bound in self.bound))
+        return pieces(self.intake, self._batches())
+
+    def _batches(self) -> Iterator[RecordBatch]:
+        if not self._several:
+            return chain.from_iterable(bound.function.batches() for bound in self.bound)
+        named = zip(source_names(self.names, self.bound), self.bound, strict=True)
+        return (marked_batch(batch, name) for name, bound in named for batch in bound.function.batches())
 
     @contextmanager
     def rejected_to(self, folder: Path) -> Iterator[None]:
@@ -157,4 +175,41 @@ class Source:
         options = [sorted(self.columns.items()), sorted(self.labels.items()), self.skip_bad]
         chosen = self.chosen
         task = [chosen.fields, chosen.labels, chosen.targets, chosen.optional, chosen.cluster]
-        return [[bound.signature for bound in self.bound], options, task]
+        marks = [source_names(self.names, self.bound)] if self._several else []
+        return [[bound.signature for bound in self.bound], options, task, *marks]
+
+
+def source_names(names: Sequence[Any], bound: Sequence[Bound]) -> list[str]:
+    """What data sets are called in the column `source`: after their file or folder, else their name; all different.
+
+    >>> source_names(["a/dev.jsonl", "everyday"], [find("a/dev.jsonl"), find("everyday")])
+    ['dev', 'everyday']
+    """
+    short = [_short_name(name, one, place) for place, (name, one) in enumerate(zip(names, bound, strict=True), 1)]
+    shared = {name for name in short if short.count(name) > 1}
+    found = [
+        str(given) if name in shared and isinstance(given, str | os.PathLike) else name
+        for name, given in zip(short, names, strict=True)
+    ]
+    return [f"{name} ({place})" if found.count(name) > 1 else name for place, name in enumerate(found, 1)]
+
+
+def _short_name(name: Any, bound: Bound, place: int) -> str:
+    if not isinstance(name, str | os.PathLike):
+        return f"table {place}"
+    if Path(name).is_dir():
+        return Path(name).parent.name if Path(name).name in ("problems", "buckets") else Path(name).name
+    files = bound.function.files
+    return files[0].stem if len(files) == 1 and str(files[0]) != "-" else bound.plugin.name
+
+
+def marked_batch(batch: RecordBatch, name: str) -> RecordBatch:
+    """The records with the name of their data set in `source`, unless they have such a column themselves."""
+
+    def records() -> Iterator[Record]:
+        return (one._replace(row={**one.row, SOURCE: one.row.get(SOURCE, name)}) for one in batch.records())
+
+    if batch.frame is None or SOURCE in batch.frame.columns:
+        return RecordBatch(records) if batch.frame is None or batch.rows is not None else batch
+    rows = None if batch.rows is None else [{**row, SOURCE: name} for row in batch.rows]
+    return RecordBatch(records, batch.frame.with_columns(pl.lit(name).alias(SOURCE)), rows)

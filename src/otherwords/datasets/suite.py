@@ -108,8 +108,12 @@ def open_source(
     skip_bad: bool = False,
     *,
     stage: str = "buckets",
+    marked: bool = False,
 ) -> Source:
-    """Files and data sets read as one; a run folder stands for one of its stages, and its manifest names the task."""
+    """Files and data sets read as one; a run folder stands for one of its stages, and its manifest names the task.
+
+    Where several are `marked`, a column `source` says which of them a row is from.
+    """
     names = [os.fspath(one) if isinstance(one, str | os.PathLike) else one for one in data]
     runs = _runs(names)
     for run in runs.values():
@@ -119,7 +123,7 @@ def open_source(
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
     files = [f"{name}/{stage}" if isinstance(name, str) and name in runs else name for name in names]
     columns = {} if columns is None else columns
-    return Source(files, task or next(iter(tasks), ""), columns, labels or {}, skip_bad)
+    return Source(files, task or next(iter(tasks), ""), columns, labels or {}, skip_bad, marked=marked)
 
 
 def _runs(names: Sequence[Any]) -> dict[str, RunFolder]:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
-from ..answers.looked_up import check_file, is_looked_up
+from ..answers.looked_up import check_files, is_looked_up
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName, Unmeasurable
@@ -194,8 +194,7 @@ def _measurable(using: list[Bound], table: pl.DataFrame, *, named: bool) -> list
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:
     known = {*table.columns, "label", "original"} - {"id", "of", *task.fields}
     known -= {"label", "original"} if table["label"].null_count() else set()
-    for name in filter(is_looked_up, by):
-        check_file(name)
+    check_files(by)
     if wrong := [name for name in by if name not in known and not is_looked_up(name)]:
         raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..problem import Score
@@ -204,6 +204,7 @@ def count(number: int, noun: str) -> str:
 
 def tables(scores: Sequence[Score], names: Mapping[str, str] | None = None) -> list[ScoreTable]:
     """Lay the scores out: first over all, then one table per grouping column; `names` are short ones of generators."""
+    scores = [replace(score, signature=re.split(" (?:average|models)=", score.signature)[0]) for score in scores]
     by = dict.fromkeys(_split(score.group)[0] for score in scores)
     by.pop("", None)
     some = {name: [score for score in scores if _split(score.group)[0] == name] for name in ("", *by)}

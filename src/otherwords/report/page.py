@@ -19,6 +19,7 @@ from ..answers.roles import CONTRAST, CONTROL
 from ..errors import BadInput
 from ..frames import REJECTED
 from ..problem import ALL_MODELS, Score, Task
+from ..scoring.grouped import MEAN_OF_MODELS
 from ..scoring.measure import FEW_CLUSTERS
 from ..scoring.select import explain_no_pairs
 from ..storage.files import refuse_overwriting, write_text
@@ -106,7 +107,8 @@ def render_parts(
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     marked, texts = _look_up(about.flips.shown(), answers, buckets)
     constant = constant_answers(about.given)
-    own = [score for score in scores if score.model != ALL_MODELS]
+    several = [score for score in scores if score.model in (ALL_MODELS, MEAN_OF_MODELS)]
+    own = [score for score in scores if score.model not in (ALL_MODELS, MEAN_OF_MODELS)]
     every = dict.fromkeys([*(score.model for score in own), *sorted(about.flips.models)])
     bars = {model: bar for model in every if (bar := about.flips.bar(model)).total}
     models = plot.ranked(list(every), own, list(bars.values()), constant)
@@ -126,7 +128,7 @@ def render_parts(
         tables=numbers.tables(accounts.without_contrasts(own), names),
         balance=balance,
         more=numbers.tables(balance.more)[1:] if balance else [],
-        together=numbers.tables([score for score in scores if score.model == ALL_MODELS], names),
+        together=numbers.tables(several, names),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(scores),
         confidence=numbers.confidence(scores),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .. import pipeline
-from ..datasets.source import Source
+from ..datasets.source import SOURCE, Source
 from ..errors import BadInput, WorkerLost, caller_level, shorten
-from ..frames import with_texts
+from ..frames import MARKS, is_unmarked, with_texts
 from ..language_models.budget import added, spending
 from ..language_models.replies import replies_path
 from ..models.answering import refuse_wrong_models, warn_unused_labels
@@ -29,7 +29,7 @@ from ..models.repeating import is_noisy, refuse_wrong_repeats, repeats_of
 from ..problem import Repeat, Score
 from ..progress import current
 from ..registry import KINDS, is_local, metrics, plugin_files
-from ..scoring.grouped import family_means
+from ..scoring.grouped import GroupWeights, averages, family_means, weigh_groups
 from ..scoring.requirements import missing_metrics, needs_anytime
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose, columns_needed, need_texts, read_collapsed
@@ -271,7 +271,7 @@ class Driver:
                 scores = pipeline.scored(
                     self._read_answers(),
                     study.metrics,
-                    by=study.by,
+                    by=[*study.by, *(name for name in self._grid if name not in study.by)],
                     task=self.task,
                     settings=settings,
                     require=study.require,
@@ -281,6 +281,8 @@ class Driver:
             except BadInput:
                 self._refuse_all_dropped()
                 raise
+            if self._grid:
+                scores += averages(scores, self._weights())
             scores += family_means(scores, study.by)
             write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
             self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
@@ -300,6 +302,30 @@ class Driver:
             fix = "use other checks (--check) or other generators (--with)"
             raise BadInput(message, where=str(self.folder.path), fix=fix)
 
+    @cached_property
+    def _grid(self) -> list[str]:
+        """The column that says which data set a problem is from, where several have problems: it is scored by it, too.
+
+        Contrasts are scored by suite anyway, and files of variants alone have no problems.
+        """
+        found = self.folder.scan("problems")
+        columns = found.collect_schema()
+        if len(self.study.data) < 2 or SOURCE not in columns:
+            return []
+        sources = found.filter(pl.col("of").is_null(), is_unmarked(columns, *MARKS)).select(
+            pl.col(SOURCE).drop_nulls().n_unique()
+        )
+        return [SOURCE] if sources.collect().item() > 1 else []
+
+    def _weights(self) -> GroupWeights:
+        """What each data set weighs in averages: its number of problems."""
+        found = self.folder.scan("problems")
+        problems = found.filter(pl.col("of").is_null(), is_unmarked(found.collect_schema(), *MARKS))
+        table = problems.select(
+            pl.col("id").alias("bucket"), pl.lit(None, pl.String).alias("variant"), "cluster", SOURCE
+        )
+        return weigh_groups(table.collect(), SOURCE, {})
+
     def _required(self) -> list[str]:
         """The metrics that gates are about and the study does not name."""
         return missing_metrics(self.study.require, choose(self.study.metrics)[0])
@@ -308,9 +334,10 @@ class Driver:
         """The answers of all models: collapsed, where metrics need no more; with texts, where one needs them."""
         study, chosen = self.study, [*choose(self.study.metrics)[0], *map(metrics.make, self._required())]
         parts = self.folder.batches("answers")
-        if (distinct := read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
+        by = [*study.grouped, *self._grid]
+        if (distinct := read_collapsed(parts, chosen, by, self.task.labels)) is not None:
             return distinct
-        answers = self.folder.read("answers", lambda names: columns_needed(names, chosen, study.grouped))
+        answers = self.folder.read("answers", lambda names: columns_needed(names, chosen, by))
         if not need_texts([*study.metrics, *self._required()]):
             return answers
         texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])

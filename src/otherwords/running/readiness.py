@@ -11,7 +11,7 @@ import polars as pl
 
 from .. import pipeline
 from ..answers.groups import group_names
-from ..answers.looked_up import check_file, is_looked_up
+from ..answers.looked_up import check_files, is_looked_up
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
@@ -59,7 +59,8 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
     """Open the data of a study. Where those of an earlier run are not here, its `problems/` stand for them."""
     if earlier is None or any(name in changes for name in _READING) or not (missing := _missing(study)):
         stage = "problems" if study.vary else "buckets"
-        source = open_source(study.tables, study.task, study.columns, study.labels, study.skip_bad, stage=stage)
+        names = (study.columns, study.labels, study.skip_bad)
+        source = open_source(study.tables, study.task, *names, stage=stage, marked=True)
         inputs = [_about(bound) for bound in source.bound]
         if earlier and not any(name in changes for name in _READING) and _differ(inputs, earlier):
             message = f"{earlier.path}: the data have changed since they were read, and are read again"
@@ -169,8 +170,7 @@ def refuse_wrong_groups(
     known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
     known -= {"id", "of", *task.fields}  # answers have none of them
     known |= {"label", "original"}  # derived from the answers: the right one, and whether the original's was right
-    for name in filter(is_looked_up, study.grouped):
-        check_file(name, [split_name(spec)[0] for spec in study.asked])
+    check_files(study.grouped, [split_name(spec)[0] for spec in study.asked])
     unknown = [name for name in study.grouped if name not in known and not is_looked_up(name)]
     if unknown and study.vary and stage == "problems":
         added = _added_columns(study, folder, task)

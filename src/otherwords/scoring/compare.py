@@ -15,6 +15,7 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, one_answer
+from ..answers.looked_up import check_files
 from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
@@ -70,6 +71,7 @@ def compare(
     (0.5, 1.0, -0.5, 2)
     """
     tables.refuse_unwritable(out, answers, other)
+    check_files(as_list(by))
     settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)

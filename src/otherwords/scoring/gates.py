@@ -17,6 +17,7 @@ from ..metrics.contrast import SAME_TEXT
 from ..problem import ALL_MODELS, Score, rounded
 from ..registry import metrics
 from ..storage.specs import closing, head_of, parse_options
+from .grouped import MEAN_OF_MODELS
 from .layout import ends_text, value_text
 from .requirements import ENDS, METRIC_NAME, Condition, Gate, decimal_text, is_group, parse
 
@@ -55,9 +56,10 @@ def refuse_failed(results: list[GateResult]) -> list[GateResult]:
 
 def _results(gate: Gate, scores: Sequence[Score]) -> Iterator[GateResult]:
     rows = [_rows(one, scores) for one in gate.conditions]
-    models = list(dict.fromkeys(score.model for some in rows for score in some))
+    models = list(dict.fromkeys(score.model for some in rows for score in some if score.model != MEAN_OF_MODELS))
     if models != [ALL_MODELS]:  # also those that have no such score
-        models = list(dict.fromkeys(score.model for score in scores if score.model != ALL_MODELS))
+        several = (ALL_MODELS, MEAN_OF_MODELS)
+        models = list(dict.fromkeys(score.model for score in scores if score.model not in several))
     wanted = gate.conditions[0].model
     for model in [wanted] if wanted else models:
         found = [
