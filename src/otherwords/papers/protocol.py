@@ -46,9 +46,7 @@ from .paper_page import PaperResults, write_results
 #: Problems of a data set that a dry run tries, to estimate the rest from.
 TRIED = 40
 #: The papers that have a protocol of this kind: the module and the class of each.
-PROTOCOLS: dict[str, tuple[str, str]] = {
-    "sensitivity": ("sensitivity_experiment", "Sensitivity"),
-}
+PROTOCOLS: dict[str, tuple[str, str]] = {"merge": ("merge_experiment", "Merge")}
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 

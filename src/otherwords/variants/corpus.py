@@ -67,6 +67,11 @@ def texts(corpus: Path) -> Iterator[str]:
         )
 
 
+def word_counts(corpus: Path) -> Counter[str]:
+    """How often each lower-case word occurs in a corpus."""
+    return _counted(corpus, (f"corpus-{content(corpus)}",))
+
+
 @lru_cache(maxsize=4)
 def _counted(corpus: Path, identity: tuple[str, ...]) -> Counter[str]:
     """All words of a corpus, counted when first needed, and again only after its content has changed."""
