@@ -872,6 +872,38 @@ def ks(data: Answers, bins: int = 100, only_right: bool = False) -> Numbers:
     return _one(function(pieces, lambda sums: _widest(sums[:bins], sums[bins:])))
 
 
+def ks_split(data: Answers, bins: int = 100, only_right: bool = False) -> Numbers:
+    """The same for all variants, those that flipped and those that did not, and the difference of the latter two."""
+    found: Numbers = {}
+    for part in ("all", "flipped", "kept"):
+        pieces = []
+        for b in _looked_at(data, only_right):
+            rows, label = _chosen(b, part), b.original["pred"]
+            if rows:
+                before = _histogram([b.original["p"][label]], bins)
+                after = _histogram([row["p"][label] for row in rows], bins)
+                pieces.append((b, [*before, *after], len(rows), len(rows)))
+        found[part] = function(pieces, lambda sums: _widest(sums[:bins], sums[bins:]))
+    whole, first, second = found["all"], found["flipped"].value, found["kept"].value
+    value = None if first is None or second is None else first - second
+    found["difference"] = Number(value, whole.units, whole.answers, weights=whole.weights)  # no interval: no sides
+    return found
+
+
+def ks_labels(data: Answers, order: str = "", only_right: bool = False) -> Numbers:
+    """Largest difference of the two mean distributions, cumulated over the labels in this order, or by name."""
+    labels, found = order.split("+") if order else sorted(data.labels), {}
+    for part in ("all", "flipped", "kept"):
+        pieces = []
+        for b in _looked_at(data, only_right):
+            rows = _chosen(b, part)
+            originals = [len(rows) * b.original["p"][label] for label in labels]
+            variants = [sum((row["p"][label] for row in rows), Fraction(0)) for label in labels]
+            pieces.append((b, [*originals, *variants], len(rows), len(rows)))
+        found[part] = function(pieces, lambda sums: _widest(sums[: len(labels)], sums[len(labels) :]))
+    return found
+
+
 # Words
 
 

@@ -302,11 +302,12 @@ def choose_metrics(table: Table, draw: random.Random) -> dict[str, dict[str, Any
         "flip_worst": {"k": draw.choice([1, 2, 5, 20])},
         "r_r_worst": {"k": draw.choice([1, 2, 5, 20])},
         "ks": {"bins": draw.choice([100, 10, 7])},
+        "ks_split": {"bins": draw.choice([100, 10, 7])},
     }
     ways = [way for way, count in table.again.items() if way == "usual" or count > 1]
     way = random.Random(f"way {table.seed}").choice(["", *ways])
     options |= {"repeat_flips": {"way": way}, "flip_rate_net": {"way": way}}
-    for name in ("jsd_pairs", "jsd_means", "ks", "sigma"):
+    for name in ("jsd_pairs", "jsd_means", "ks", "ks_split", "ks_labels", "sigma"):
         options.setdefault(name, {})["only_right"] = table.gold and draw.random() < 0.4
     for name in ("jsd_pairs", "jsd_means"):
         options[name]["base"] = draw.choice(["2", "e"])
@@ -314,7 +315,7 @@ def choose_metrics(table: Table, draw: random.Random) -> dict[str, dict[str, Any
     return {name: options.get(name, {}) for name in allowed}
 
 
-PROBABILITIES = ("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "sigma")
+PROBABILITIES = ("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "ks_split", "ks_labels", "sigma")
 TEXTS = ("jaccard", "token_overlap", "lexical_distance")
 CONTRASTS = ("sensitivity", "contrast_accuracy", "contrast_consistency")
 REPEATS = ("repeat_flips", "flip_rate_net", "way_flips")

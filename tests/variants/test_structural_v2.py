@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.grammar.parsing import parser
 from otherwords.problem import TASKS, Note, Problem, Variant
@@ -197,3 +198,16 @@ def test_an_option_does_not_change_the_problem():
     before = replace(BOTH)
     vary(BOTH, "kinds=all, n=0, together=true")
     assert before == BOTH
+
+
+def test_a_text_that_two_generators_make_stays_under_both_names_and_none_makes_it_twice():
+    problems = [
+        {"premise": "The kids aren't near a couch.", "hypothesis": "Two kids tried to buy it.", "label": "neutral"}
+    ]
+    both = ow.vary(problems, ["contractions", "structural.v2(kinds=contraction)"])
+    assert both["premise"].to_list() == ["The kids are not near a couch."] * 2
+    assert both["how"].n_unique() == both["id"].n_unique() == 2
+    for spec in ("structural.v2(n=0, kinds=all)", "wordnet.v2(n=9, changes=2)", "reworded(n=9, kinds=all)"):
+        made = ow.vary(problems, [spec])
+        assert made.height > 1
+        assert made.select("premise", "hypothesis").is_unique().all(), spec

@@ -8,9 +8,9 @@ from .accuracy import accuracy
 from .across import audit, list_hard_cases, list_never_right
 from .consistency import p_c_at
 from .fooling import fooled_within, list_too_few_variants
+from .ks import ks_exact
 from .metric import Metric, Outside, divide, ratio
 from .pattern import pa_curve_subsampled, pa_subsampled
-from .shift import ks_exact
 
 __all__ = [
     "Metric",

@@ -46,7 +46,10 @@ from .paper_page import PaperResults, write_results
 #: Problems of a data set that a dry run tries, to estimate the rest from.
 TRIED = 40
 #: The papers that have a protocol of this kind: the module and the class of each.
-PROTOCOLS: dict[str, tuple[str, str]] = {"merge": ("merge_experiment", "Merge")}
+PROTOCOLS: dict[str, tuple[str, str]] = {
+    "merge": ("merge_experiment", "Merge"),
+    "sensitivity": ("sensitivity_experiment", "Sensitivity"),
+}
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 

@@ -1,0 +1,157 @@
+"""Semantic sensitivity (Arakelyan et al. 2024) on models and data of one's own.
+
+Of each data set a model is asked first, and what it answers right is kept. The hypotheses of these problems are
+reworded until enough rewordings pass the model itself as the judge of mutual entailment (section 3.1), and for
+comparison an independent judge: the first is circular by design, and makes the rewordings each model's own. Then the
+model is asked again. A problem fools it where at least one rewording gets another label (r_r), or the opposite (r_s).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+from pydantic import Field
+
+from ..errors import BadInput
+from ..pipeline import answer, score
+from ..problem import Score
+from ..registry import checks, generators
+from ..storage.files import atomic
+from ..storage.run_folder import RunFolder, is_whole, read_part
+from .experiment import begin_cell, finish_cell, read_cell
+from .paper_page import PaperResults
+from .protocol import PaperSettings, Protocol, RunCell
+from .sensitivity_tables import LABELS_ORDER, MeasuredModel, make_results
+
+#: What is measured of each run, and what only where a model gives probabilities.
+RATES, SHIFTS = ("r_r", "r_s"), ("jsd_pairs", "jsd_means", "ks_split", "sigma")
+#: Generators that refine until enough rewordings pass a check.
+REFINING = "paraphrase"
+
+
+class SensitivitySettings(PaperSettings):
+    """What to try: see the template that `--init` writes."""
+
+    generator: str = "reworded(n=10, field=hypothesis)"
+    judge: str = "nli-small"
+    accept: list[Literal["self", "judge"]] = Field(["self", "judge"], min_length=1)
+
+
+class Sensitivity(Protocol[SensitivitySettings]):
+    """The experiment: answers first, then the rewordings of what was right, judged and answered."""
+
+    name = "sensitivity"
+    title = "Semantic sensitivity (Arakelyan et al. 2024)"
+    bibtex = """@inproceedings{arakelyan2024semantic,
+  title = {Semantic Sensitivities and Inconsistent Predictions: Measuring the Fragility of {NLI} Models},
+  author = {Arakelyan, Erik and Liu, Zhaoqi and Augenstein, Isabelle},
+  booktitle = {Proceedings of the 18th Conference of the European Chapter of the ACL},
+  year = {2024}
+}"""
+    methods = (
+        "Each model was asked all problems, and those that it answered right were kept. Their hypotheses were "
+        "reworded. A rewording counts if a judge finds that it entails the original hypothesis and is entailed by it; "
+        "the judge is the model under test, or an independent one. The relaxed fooling rate is the share of problems "
+        "answered right that have at least one accepted rewording with another label, the strict one with the opposite "
+        "label (for neutral, any other), as in Arakelyan et al. (2024). Intervals are over clusters of problems that "
+        "share a premise."
+    )
+    exhibits = ("Table 1", "Table 2", "Table 3", "Table 4", "Figure 1", "Figure 2", "Figure 3", "Figure 4", "Figure 5")
+    kind = SensitivitySettings
+    quick_size = 60
+
+    def refuse(self) -> None:
+        """Refuse a generator or judge that cannot be made, and a refining generator that names a check itself."""
+        settings = self.settings
+        bound = generators.make(settings.generator)
+        if bound.plugin.name == REFINING and "accept=" in settings.generator:
+            fix = "leave accept out: the protocol sets it, for each model and for the judge"
+            raise BadInput("the generator has a check of its own", field="generator", fix=fix)
+        checks.make(self._check("judge", ""))
+        for name, data in settings.datasets.items():
+            task = data.source().chosen
+            if "hypothesis" not in task.fields:
+                fix = "give data of a task with a hypothesis (nli, rte)"
+                raise BadInput(f"{task.name} has no hypothesis", where=f"datasets.{name}", field="task", fix=fix)
+
+    # Cells
+
+    def planned(self) -> Iterator[RunCell]:
+        """A run of each data set for all models at once, which is what a dry run can know: nobody has answered yet."""
+        for dataset in self.settings.datasets:
+            yield self.cell(f"{dataset}/all", [dataset], vary=[self.settings.generator], check=["surface"])
+
+    def results(self) -> PaperResults:
+        """Ask, keep what is right, reword, judge, ask again; then tables and figures."""
+        settings, measured = self.settings, list[MeasuredModel]()
+        for dataset in settings.datasets:
+            for model in settings.models:
+                first = self._first_answers(dataset, model)
+                right = self._right_problems(dataset, model, first)
+                runs: dict[str, Path] = {
+                    one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right
+                }
+                scores: dict[str, list[Score]] = {
+                    one: _scores(run, self.tasks[dataset].labels) for one, run in runs.items()
+                }
+                measured.append(MeasuredModel(dataset, model, first, scores, runs))
+        results = make_results(settings, measured, self.rows)
+        same = [name for name, one in settings.models.items() if one.model == settings.judge]
+        note = [f"The judge is {name} itself: for it, both ways to accept are the same." for name in same]
+        return replace(results, deviations=(*results.deviations, *note))
+
+    def _first_answers(self, dataset: str, model: str) -> pl.DataFrame:
+        """The model's answers to all problems of a data set; what was asked before is read."""
+        place = self.folder / "cells" / dataset / model / "first"
+        chosen = self.settings.models[model]
+        cell = self.cell(f"{dataset}/{model}/first", [dataset], [model])
+        if read_cell(cell) is None:
+            begin_cell(cell)
+            answers = answer(
+                str(self.problems(dataset)), self.spec(model), self.tasks[dataset],
+                label_map=chosen.label_map or None, cache=self.settings.cache, canary=self.settings.canary,
+            )  # fmt: skip
+            with atomic(place / "answers.parquet") as draft:
+                answers.write_parquet(draft)
+            finish_cell(cell, {"rows": answers.height})
+        return pl.read_parquet(place / "answers.parquet")
+
+    def _right_problems(self, dataset: str, model: str, first: pl.DataFrame) -> Path | None:
+        """A file of the problems that the model answers right; None where there is none."""
+        right = first.filter(pl.col("pred") == pl.col("gold"))["bucket"]
+        problems = pl.read_parquet(self.problems(dataset)).filter(pl.col("id").is_in(right.implode()))
+        path = self.folder / "cells" / dataset / model / "right.parquet"
+        if not is_whole(path) or not read_part(path).equals(problems):
+            with atomic(path) as draft:
+                problems.write_parquet(draft)
+        return path if problems.height else None
+
+    def _reworded(self, dataset: str, model: str, accept: str, right: Path) -> RunCell:
+        """The run in which the rewordings of a model's right problems are judged, and answered."""
+        check = self._check(accept, model)
+        generator = self.settings.generator
+        if generators.make(generator).plugin.name == REFINING:
+            drafts = self._check("judge" if accept == "judge" else "model", model)
+            generator = generators.respell(generator, accept=drafts)
+        return self.cell(
+            f"{dataset}/{model}/{accept}", [dataset], [model], data=[str(right)], vary=[generator],
+            check=["surface", check], task=asdict(self.tasks[dataset]),
+        )  # fmt: skip
+
+    def _check(self, accept: str, model: str) -> str:
+        """The check that accepts rewordings: by the model as it answers, by name while it is drafted, or by a judge."""
+        judge = {"self": "self", "model": self.settings.models[model].model if model else ""}.get(
+            accept, self.settings.judge
+        )
+        return checks.respell("mutual-entailment", judge=judge, field="hypothesis")
+
+
+def _scores(run: Path, labels: Sequence[str]) -> list[Score]:
+    """All scores of a run, the rates also by the right label."""
+    found = [*score(run, RATES, by="label"), *score(run, "r_s_without_neutral")]
+    if any(name.startswith("p:") for name in RunFolder(run).scan("answers").collect_schema().names()):
+        order = LABELS_ORDER if sorted(labels) == sorted(LABELS_ORDER.split("+")) else ""
+        found += score(run, [*SHIFTS, f"ks_labels(order={order})" if order else "ks_labels"], replicates=1000)
+    return found
