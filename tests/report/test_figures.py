@@ -57,9 +57,9 @@ def shown(one: ElementTree.Element) -> str:
 
 
 def boxes(svg: str) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
-    """Every text that is neither turned nor on a line, with its left, top, right and bottom."""
+    """Every text that is not turned, with its left, top, right and bottom."""
     for one in tree(svg).iter(f"{SVG}text"):
-        if one.get("transform") or one.get("paint-order"):
+        if one.get("transform"):
             continue
         size, label = float(one.get("font-size", drawing.LETTERS)), shown(one)
         width = drawing.text_width(label, size, bool(one.get("font-weight"))) / 1.07

@@ -70,8 +70,9 @@ def test_latex_groups_its_columns() -> None:
     assert r"\begin{tabular}{@{}lrrrr@{}}" in lines
     assert r"a\_b \& \textless{}c\textgreater{} & \ensuremath{-}1.2 & -- & 3 & -- \\" in lines
     assert r"\textbf{90.0}\textsuperscript{\textdagger{}}" in TABLE.latex()
-    wide = Table("w", "t", [TableColumn("a")] * 8, [["x"] * 8])
+    wide = Table("w", "t", [TableColumn("a")] * 8, [["a cell of some length"] * 8])
     assert wide.latex().count("{table*}") == 2
+    assert Table("n", "t", [TableColumn("a")] * 8, [["x"] * 8]).latex().count("{table}") == 2
 
 
 def test_html_is_well_formed_and_shows_markup_as_text() -> None:

@@ -171,14 +171,13 @@ def lines(content: str, width: float, size: float = LETTERS, bold: bool = False,
 
 def text(
     x: float, y: float, content: str, colour: str, *, anchor: str = "start", size: float = LETTERS, bold: bool = False,
-    turned: bool = False, full: str = "", halo: str = "",
+    turned: bool = False, full: str = "",
 ) -> str:  # fmt: skip
-    """A line of text; `full` is what it says where it was cut, a `halo` keeps it readable on lines."""
+    """A line of text; `full` is what it says where it was cut."""
     place = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)"' if turned else f'x="{x:.1f}" y="{y:.1f}"'
     more = "" if size == LETTERS else f' font-size="{size:g}"'
     more += ' font-weight="600"' if bold else ""
     more += "" if anchor == "start" else f' text-anchor="{anchor}"'
-    more += f' stroke="{halo}" stroke-width="3" paint-order="stroke" stroke-linejoin="round"' if halo else ""
     title = f"<title>{escaped(full)}</title>" if full and full != content else ""
     return f'<text {place} fill="{colour}"{more}>{title}{escaped(content)}</text>\n'
 

@@ -169,7 +169,8 @@ def consistency_plane(
     The points of `panels` have shares from 0 to 1 on both axes.
     """
     places = [one for panel in panels for series in panel.series for one in series.points]
-    low = min((float(one.x) for one in places if drawing.finite(one.y)), default=0.5)
+    ends = [end for one in places if drawing.finite(one.y) for end in (float(one.x), one.x_low)]
+    low = min((end for end in ends if end is not None and drawing.finite(end)), default=0.5)
     start = max(0.0, min(0.5, math.floor(10 * low) / 10))
     steps = [start + (1 - start) * step / 60 for step in range(61)]
     guides = [_iso(f"PVAP {100 * level:g} %", steps, level) for level in levels]

@@ -30,7 +30,7 @@ _INSET, _MANY = 7, 40
 #: The widest labels of rows, as a share of the figure, and the longest of columns, which are turned.
 _LABELS, _TURNED = 0.36, 100
 #: The share of a colour above which the letters on it are those of the paper.
-_DEEP = 0.68
+_DEEP = 0.63
 #: Lines for the marks of the axis of x, one after the other.
 _MARKED = ("4 2.5", "1.5 2", "7 2 1.5 2")
 
@@ -263,14 +263,14 @@ class Plane:
 
     def _guide_names(self, panel: Panel, x: Scale, y: Scale) -> str:
         """The names of guides, each on its own, at the first place from the left where it covers no point or name."""
-        taken = [(x(number(one.x)) - 5, y(one.y or 0.0) - 5, 10.0, 10.0) for s in panel.series for one in s.points]
+        taken = [box for series in panel.series for one in series.points for box in _covered(one, x, y)]
         parts = []
         for guide in panel.guides:
             width = text_width(guide.name)
             inside = [(x(number(p.x)), y(p.y or 0.0)) for p in guide.points
                       if x.holds(number(p.x)) and y.holds(p.y or 0.0)]  # fmt: skip
             if guide.strong:  # beside it, on the side where nothing can be
-                inside = [(a + 9, b + 7) for a, b in inside[len(inside) // 3 :]]
+                inside = [(a + 9, b + 7) for a, b in inside[len(inside) // 2 :] if b + 12 < y.start]
             places = [Box(a + 1, b - 5, width, LETTERS) for a, b in inside if a + 1 + width <= x.end]
             if not guide.name or not places:
                 continue
@@ -278,7 +278,9 @@ class Plane:
             place = next(free, places[0])
             taken.append(place)
             at = (place.left, place.top + 8.5)
-            parts.append(text(*at, guide.name, self.palette.quiet, halo=self.palette.paper, full=guide.name))
+            back = f'x="{place.left - 1:.1f}" y="{place.top:.1f}" width="{width:.1f}" height="{LETTERS}"'
+            parts.append(f'<rect {back} fill="{self.palette.paper}"/>' * (not guide.strong))
+            parts.append(text(*at, guide.name, self.palette.quiet))
         return "".join(parts)
 
     def _mark_places(self, marks: Sequence[Mark], left: float, right: float) -> list[tuple[Mark, float, int]]:
@@ -304,6 +306,17 @@ class Plane:
                               _MARKED[place % len(_MARKED)]))  # fmt: skip
             parts.append(text(start, top - 2, mark.name, self.palette.quiet))
         return "".join(parts)
+
+
+def _covered(point: Point, x: Scale, y: Scale) -> list[Box]:
+    """The places of a point and of its bars of error."""
+    across, up = number(point.x), point.y or 0.0
+    sides = [x.clipped(one) for one in (across, point.x_low, point.x_high) if one is not None and drawing.finite(one)]
+    ends = [y.clipped(one) for one in point.ends]
+    return [
+        Box(min(sides) - 5, y(up) - 5, max(sides) - min(sides) + 10, 10),
+        Box(x(across) - 5, min(ends) - 5, 10, max(ends) - min(ends) + 10),
+    ]
 
 
 def _beside_lines(
@@ -341,7 +354,10 @@ class GroupedBars:
         self.height: float = len(self.groups) * slot if self.flat else round(min(max(given.room * 0.6, 110), 230))
         self.ends = 34.0 if self.flat and len(self.names) == 1 else 0.0
         most = max(2, int((given.room * (1 - _LABELS) if self.flat else self.height) / (40 if self.flat else 30)))
-        self.scale = drawing.scale(heights, axis.low, axis.high, most=most, share=axis.unit == "share")
+        low = 1.05 * min(heights) if -0.3 * max(heights) < min(heights) < 0 else None  # less than the next tick
+        self.scale = drawing.scale(
+            heights, low if axis.low is None else axis.low, axis.high, most=most, share=axis.unit == "share"
+        )
         self.left = labels + 8 if self.flat else _left_of(axis, self.scale, self.height)
         self.below = self._below()
         self.above = 5.0

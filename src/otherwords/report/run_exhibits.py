@@ -203,7 +203,7 @@ def _curve_and_plane(folder: RunFolder, models: Sequence[str], known: bool, abse
     measured = [one for one in found if one.value is not None and one.model in models]
     curves = [_curve([one for one in measured if one.model == model]) for model in models]
     x, y = Axis("share of rewordings that must be right", "share"), Axis("problems", "share")
-    panel = Panel("", [one for one in curves if one.points], marks=[Mark(0.9, "pa")])
+    panel = Panel("", [one for one in curves if one.points], marks=[Mark(0.9, "90 %")])
     if panel.series:
         yield Figure("pa-curve", "Pattern accuracy by threshold", "curves", [panel], x, y)
     points = [Series(model, _place([one for one in measured if one.model == model])) for model in models]

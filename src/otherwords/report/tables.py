@@ -31,8 +31,8 @@ _LATEX = {
 #: Letters that pdfLaTeX prints, those of Western and Central European languages, and some of them that it does not.
 _UNPRINTED = "ĦħĸĿŀŉŦŧ"
 _PRINTED = re.compile(r"[\x20-\x7e\u00a1-\u017e]")
-#: Columns above which a table is as wide as both columns of a page.
-_WIDE = 7
+#: Points above which a table is set across both columns of a page, and above which in the smallest letters.
+_COLUMN, _PAGE = 235, 470
 
 Unit = Literal["text", "share", "number", "count", "p"]
 Plain = str | float | int | bool | None
@@ -140,12 +140,12 @@ class Table:
 
     def latex(self) -> str:
         r"""A `table` environment; its document needs `\usepackage[T1]{fontenc}\usepackage{booktabs}`."""
-        star = "*" if len(self.columns) > _WIDE else ""
+        star, size = ("*" if self._points > _COLUMN else ""), ("\\scriptsize" if self._points > _PAGE else "\\small")
         sides = "".join("l" if one.unit == "text" else "r" for one in self.columns)
         lines = [
             "% \\usepackage[T1]{fontenc}\\usepackage{booktabs}",
             f"\\begin{{table{star}}}[t]",
-            "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
+            f"\\centering{size}\\setlength{{\\tabcolsep}}{{4pt}}",
             f"\\caption{{{latex_text(self.title)}}}\\vspace{{4pt}}",
             f"\\label{{tab:{self.name}}}",
             f"\\begin{{tabular}}{{@{{}}{sides}@{{}}}}",
@@ -160,6 +160,17 @@ class Table:
             f"\\end{{table{star}}}",
         ]
         return "\n".join([*lines, ""])
+
+    @property
+    def _points(self) -> float:
+        """About how wide it is in print: intervals and published values have smaller letters."""
+        rows = [[len(one.name) * 4.6 for one in self.columns]]
+        for row in self.cells:
+            pairs = zip(row, self.columns, strict=True)
+            rows.append(
+                [4.6 * len(cell_text(one.value, column)) + 3.8 * len(_extra(one, column)) for one, column in pairs]
+            )
+        return float(sum(max(column) + 8 for column in zip(*rows, strict=True)))
 
     def _latex_groups(self) -> list[str]:
         """The headings of groups of columns, each over a line of its own."""
@@ -240,6 +251,11 @@ def _interval(cell: TableCell, column: TableColumn) -> str:
     if cell.low is None or cell.high is None:
         return ""
     return f"[{cell_text(cell.low, column)}, {cell_text(cell.high, column)}]"
+
+
+def _extra(cell: TableCell, column: TableColumn) -> str:
+    """What stands in small letters behind the value."""
+    return cell.mark + _interval(cell, column) + _published(cell, column)
 
 
 def _published(cell: TableCell, column: TableColumn) -> str:
