@@ -3,16 +3,21 @@
 python scripts/stack_pairs.py DATA PAIRS.parquet
 
 DATA is a folder with ie_test/nli_data.parquet (SNLI and MNLI; only the split train_not_in_sample is read) and
-paranlu/*.parquet. PAIRS gets the columns set, kind, original, variant:
+paranlu/*.parquet, of which the half of the buckets is read that `is_calibration` chooses. PAIRS gets the columns set,
+kind, original, variant:
 
 - D1: broken sentences of SNLI and MNLI, each beside the sentence that was broken;
-- D2: broken paraphrases of ParaNLU's d-SNLI, beside the sentence that was paraphrased;
+- D2: broken paraphrases of ParaNLU, beside the sentence that was paraphrased;
 - D3: those of D1, reworded by `structural.v2` or `wordnet.v2` besides;
-- G: sound pairs, which are accepted paraphrases of d-SNLI and variants of `structural.v2` and `wordnet.v2`.
+- D4: broken paraphrases of ParaNLU, beside the paraphrase that was broken;
+- G: sound pairs, which are accepted paraphrases and variants of `structural.v2` and `wordnet.v2`;
+- written: what was written by hand, broken and sound (docs/validity/broken.jsonl.gz, broken-2.jsonl.gz);
+- practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.gz).
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sys
 import warnings
@@ -20,13 +25,17 @@ from pathlib import Path
 
 import polars as pl
 from broken_variants import broken
+from check_rates import read_set
 
 import otherwords as ow
 
 Row = tuple[str, str, str, str]
 #: Broken sentences of each kind, and problems from each data set for sound variants.
-PER_KIND, PER_PARAPHRASE, PROBLEMS = 400, 200, 1200
+PER_KIND, PROBLEMS = 400, 1200
 LONGEST = 160
+#: The parts of ParaNLU, with how many paraphrases of each kind are broken and the seed for that.
+PARTS = {"d-SNLI": (200, 4), "d-ATOMIC": (120, 5), "d-SOCIAL": (120, 5), "a-NLI": (120, 5)}
+WRITTEN = {"written": ("broken", "broken-2"), "practice": ("roles",)}
 
 
 def sentences(data: Path, name: str, seed: int = 4) -> list[str]:
@@ -72,17 +81,35 @@ def pairs(data: Path) -> list[Row]:
     minimal = sorted(broken(texts, PER_KIND, 21))
     rows: list[Row] = [("D1", *row) for row in minimal]
     rows += [("D3", *row) for row in _reworded(minimal)]
-    paraphrases = accepted(data, "d-SNLI")
-    originals = {new: old for old, new in paraphrases}
-    worse = broken(list(originals), PER_PARAPHRASE, 4)
-    rows += [("D2", kind, originals[old], new) for kind, old, new in sorted(worse)]
-    rows += [("G", "paranlu", old, new) for old, new in paraphrases]
+    rows += _paraphrases(data)
+    for name, files in WRITTEN.items():
+        paths = [Path(__file__).parents[1] / "docs" / "validity" / f"{file}.jsonl.gz" for file in files]
+        rows += [(name, row["type"], row["original"], row["variant"]) for row in read_set(paths)]
     for name in ("snli", "mnli"):
         problems = _training(data, name).sample(PROBLEMS, seed=3)
         for generator in ("structural.v2(n=2,kinds=all)", "wordnet.v2(pos=all)"):
-            kind = f"{generator.partition('(')[0]}-{name}"
+            kind = f"{generator.partition('.')[0]}-{name}"
             rows += [("G", kind, old, new) for old, new in varied(problems, generator)]
     return rows
+
+
+def is_calibration(original: str) -> bool:
+    """Whether a bucket is one of those that weights may be fitted on: every second, drawn by its original's digest."""
+    return int(hashlib.sha256(original.encode()).hexdigest(), 16) % 2 == 0
+
+
+def _paraphrases(data: Path) -> list[Row]:
+    """Accepted paraphrases, and some of them broken, beside what was paraphrased and beside themselves."""
+    rows: list[Row] = []
+    for part, (count, seed) in PARTS.items():
+        found = accepted(data, part)
+        originals = {new: old for old, new in found}
+        rows += [("G", part, old, new) for old, new in found]
+        for kind, new, worse in sorted(broken(sorted(originals), count, seed)):
+            rows.append(("D2", kind, originals[new], worse))
+            if is_calibration(originals[new]):
+                rows.append(("D4", kind, new, worse))
+    return [row for row in rows if row[0] == "D4" or is_calibration(row[2])]
 
 
 def _reworded(minimal: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("spacy")
 
-from otherwords.grammar.exchanges import exchanged
+from otherwords.grammar.exchanges import crossed, exchanged
 from otherwords.grammar.parsing import ParseTree, parser
 from otherwords.grammar.participants import is_living
 from otherwords.grammar.roles import Roles, roles
@@ -53,6 +53,27 @@ EXCHANGED = [
     ("My cousin borrowed my tent.", "I borrowed my cousin's tent."),
     ("Lea is better at golf than her uncle.", "Lea's uncle is better at golf than she is."),
     ("A man in blue shorts passes a man in red shorts.", "A man in red shorts passes a man in blue shorts."),
+    (
+        "The man in the blue shirt is taller than the man in the green shirt.",
+        "The man in the green shirt is taller than the one in the blue shirt.",
+    ),
+    ("The train to Oslo left after the train to Bergen.", "The train to Bergen departed after the one to Oslo."),
+    ("The wolf that the hunter wounded escaped.", "The hunter that the wolf wounded escaped."),
+    (
+        "The goalie from Madrid blocked a shot by the striker from Porto.",
+        "The striker from Porto blocked a shot by the goalie from Madrid.",
+    ),
+    ("Kelly forgave her mother.", "Kelly's mother forgave her."),
+    ("Mrs Doyle inherited the farm from her nephew.", "Mrs Doyle's nephew inherited the farm from her."),
+    ("The doctor was angry with the nurse.", "The nurse was angry with the doctor."),
+    ("The storm came after the parade.", "The parade took place after the storm."),
+    ("The teacher whom the principal praised has retired.", "The teacher who praised the principal is now retired."),
+    # parsers hang "from" and "to" on what is taken or given
+    (
+        "A seagull steals a sandwich from a tourist on the pier.",
+        "A tourist snatches a sandwich from a seagull on the pier.",
+    ),
+    ("The grandmother reads a story to the twins.", "The twins read the grandmother a story."),
     # parsers take a kitten for an adjective, waves for a noun, and an agent for part of a place
     ("A kitten licks a puppy on a blanket.", "A puppy licks a kitten on a blanket."),
     ("A father waves to his daughter.", "A daughter waves to her father."),
@@ -77,6 +98,13 @@ IN_PLACE = [
     ("In summer dogs swim in the lake.", "In the lake dogs swim in summer."),
     ("A red ball that is big.", "A big ball that is red."),
     ("The tents have a domed roof.", "A domed roof adorns the tents."),
+    ("A toddler is afraid of the man dressed as a bear.", "The man dressed as a bear scares a toddler."),
+    ("My aunt is a better cook than my mother.", "My mother doesn't cook as well as my aunt."),
+    (
+        "Mrs. Hale introduced Mr. Ives to the bishop's wife.",
+        "The bishop's wife was introduced to Mr. Ives by Mrs. Hale.",
+    ),
+    ("The path is much less crowded than the road.", "The road is much more crowded than the path."),
     ("The wolf is afraid of the fox.", "The fox frightens the wolf."),
     ("The two houses are close to the road.", "The road is close to the two houses."),
     ("Sweden lost to Denmark.", "Denmark beat Sweden."),
@@ -91,9 +119,25 @@ IN_PLACE = [
 ]
 
 
+CROSSED = [
+    ("A goat chases a toddler across a farmyard.", "A toddler runs after a goat across a farmyard."),
+    ("A hawk dives at a crow above the trees.", "A crow swoops at a hawk above the trees."),
+    ("The governor appointed Reyes to replace Whitman.", "The governor named Whitman to replace Reyes."),
+    ("The committee chose Lee over Park.", "Park was chosen by the committee over Lee."),
+    ("Oslo is colder than Madrid in spring.", "In spring, Madrid is chillier than Oslo."),
+]
+NOT_CROSSED = [
+    ("Spain beat Croatia in Berlin.", "Croatia lost to Spain in Berlin."),
+    ("Poland was invaded by Germany in 1939.", "In 1939 Germany attacked Poland."),
+    ("Ahmed is older than Farid.", "Farid is younger than Ahmed."),
+    ("Lena resembles her aunt.", "Lena's aunt looks like her."),
+    ("A vet sleeps while a husky runs.", "A husky races while a vet naps."),
+]
+
+
 @pytest.fixture(scope="module")
 def read() -> dict[str, Roles]:
-    texts = [text for pair in EXCHANGED + IN_PLACE for text in pair]
+    texts = [text for pair in EXCHANGED + IN_PLACE + CROSSED + NOT_CROSSED for text in pair]
     return {text: roles(ParseTree(text, nodes)) for text, nodes in zip(texts, parser()(texts), strict=True)}
 
 
@@ -134,3 +178,13 @@ def test_who_lives():
 
 def test_converses_are_pairs_of_verbs_that_are_not_symmetric():
     assert all(len(pair) == 2 and pair.isdisjoint(SYMMETRIC) for pair in CONVERSE)
+
+
+@pytest.mark.parametrize(("before", "after"), CROSSED)
+def test_two_in_each_others_places_are_a_suspicion_around_any_words(read, before, after):
+    assert any(one.alike or one.facing for one in crossed(read[before], read[after]))
+
+
+@pytest.mark.parametrize(("before", "after"), NOT_CROSSED)
+def test_nobody_is_suspected_where_words_say_why_the_order_changed(read, before, after):
+    assert not any(one.alike or one.facing for one in crossed(read[before], read[after]))

@@ -8,10 +8,11 @@ from refusals import refuses
 pytest.importorskip("spacy")
 
 from otherwords.errors import BadInput
+from otherwords.grammar.sides import Crossing
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.validity.changes import Changes, are_related
-from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, probability, terms
+from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, Judged, probability, terms
 
 TEXT = "Two dogs are chasing a small cat through the park."
 BROKEN = {
@@ -30,6 +31,7 @@ SOUND = {
     "spelled": "2 dogs are chasing a small cat through the park.",
 }
 SAME = Changes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
+UNSURE = Judged((0.5, 0.5), (0.2, 0.2), 0.5)
 
 
 def judged(spec: str, *afters: str, before: str = TEXT):
@@ -89,13 +91,40 @@ def test_what_cannot_be_parsed_has_no_verdict():
 @pytest.mark.parametrize("name", ["denied", "opposed", "quantifier_became", "number_became", "replaced"])
 def test_a_change_in_an_unchanged_frame_makes_a_variant_less_likely(name):
     changed = SAME._replace(**{name: 1})
-    for judge in ((), ((0.5, 0.5), (0.2, 0.2))):
-        assert probability(Evidence([], changed, [], *judge)) < probability(Evidence([], SAME, [], *judge))
+    for judged in (None, UNSURE):
+        assert probability(Evidence([], changed, [], (), judged)) < probability(Evidence([], SAME, [], (), judged))
+
+
+def test_who_stands_crosswise_is_suspected_the_more_the_less_the_judge_finds_the_same():
+    crossed, frame = [Crossing("goat", "toddler", True, True)], SAME._replace(frame=0.6)
+    plain, crosswise, sure = (
+        probability(Evidence([], frame, [], *more)) for more in (([], UNSURE), (crossed, UNSURE),
+                                                                 (crossed, UNSURE._replace(same=0.02)))
+    )  # fmt: skip
+    assert plain > crosswise > sure
+    assert probability(Evidence([], frame, [], crossed)) < probability(Evidence([], frame, []))
+
+
+def test_the_reason_names_those_who_stand_crosswise():
+    before, after = "A hawk dives at a crow above the trees.", "A crow swoops at a hawk above the trees."
+    [verdict] = judged("stack", after, before=before)
+    assert verdict.keep is False
+    assert verdict.reason.endswith('roles: "hawk" and "crow" have changed places')
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [("The population doubled between the two censuses.", "The population tripled between the two censuses.", False),
+     ("Ahmed is older than Farid.", "Farid is younger than Ahmed.", True),
+     ("The shop sells more bread than cake.", "The shop sells less cake than bread.", True)],
+)  # fmt: skip
+def test_multiples_count_as_numbers_and_a_comparison_may_be_turned(before, after, expected):
+    assert judged('stack(judge="")', after, before=before)[0].keep is expected
 
 
 def test_every_term_has_a_weight_and_every_weight_a_term():
     assert terms(Evidence([], SAME, [])).keys() == WITHOUT_JUDGE.keys()
-    assert terms(Evidence([], SAME, [], (0.5, 0.5), (0.5, 0.5))).keys() == WITH_JUDGE.keys()
+    assert terms(Evidence([], SAME, [], (), UNSURE)).keys() == WITH_JUDGE.keys()
 
 
 @pytest.mark.parametrize(

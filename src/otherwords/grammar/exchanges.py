@@ -12,8 +12,8 @@ from .parsing import ParseTree
 from .participants import Participants, directions_turned
 from .phrases import SUBJECT_CASE
 from .roles import BOTH_WAYS, MUTUAL, NOUNS, Roles
-from .sides import sides_exchanged
-from .verb_relations import SYMMETRIC, are_synonyms, same_both_ways
+from .sides import Crossing, crossings, sides_exchanged
+from .verb_relations import JOINING, SYMMETRIC, are_synonyms, base_verb, same_both_ways
 
 #: Forms of frequent verbs; others lose an "s".
 _FORMS = {"is": "be", "are": "be", "am": "be", "was": "be", "were": "be", "'re": "be", "'s": "'s", "has": "have",
@@ -28,7 +28,7 @@ _CASES = {**SUBJECT_CASE, "her": "she", "his": "he", "their": "they", "its": "it
 #: Pronouns that mean the same person throughout a text, more or less.
 _ONE_PERSON = {"i", "we", "you", "he", "she"}
 #: Before what tells a noun from others of its kind.
-_TELLING = {"in", "with", "without", "from", "of"}
+_TELLING = {"in", "with", "without", "from", "of", "on", "to"}
 _MODIFIERS = ("amod", "nummod", "compound", "poss", "nmod")
 
 
@@ -63,6 +63,11 @@ def exchanged(before: Roles, after: Roles) -> list[Exchange]:
     return list({(one.before, one.after): one for one in found}.values())
 
 
+def crossed(before: Roles, after: Roles) -> list[Crossing]:
+    """Two that stand in each other's places on the surface, which `exchanged` may not count: suspicions, no proof."""
+    return crossings(before, after, *_names(before.tree, after.tree))
+
+
 def _turned(one: Participants, other: Participants) -> Exchange:
     before, after = (f'"{some.doer}" {some.predicate} {some.preposition}'.strip() for some in (one, other))
     return Exchange(f'{before} "{one.other}"', f'{after} "{other.other}"', "roles")
@@ -78,7 +83,7 @@ class _Named:
         self.places: dict[str, set[tuple[str, str]]] = {}
         for node, places in found.places.items():
             if node in names:
-                named = {(role, self.governor(at)) for role, at in places}
+                named = {(role, self.governor(at)) for role, at in places if role != "than"}  # has links of its own
                 self.places.setdefault(names[node], set()).update(named)
 
     def governor(self, at: int) -> str:
@@ -120,13 +125,21 @@ def _base_names(tree: ParseTree) -> dict[int, str]:
     """Base forms of words that stand for one thing each; what is told apart by its phrase has it in its name."""
     content = [at for at, node in enumerate(tree.nodes) if node.pos in {*NOUNS, "VERB", "ADJ"} or node.tag == "PRP$"]
     names = {at: _lemma(tree, at) for at in content}
+    names |= {at: name for at in content if (name := _stands_for(tree, at))}
     times = Counter(names.values())
     for at, name in list(names.items()):
-        if times[name] > 1 and tree[at].pos in {"NOUN", "PROPN"}:
+        if times[name] > 1 and (tree[at].pos in {"NOUN", "PROPN"} or name != _lemma(tree, at)):
             more = sorted(_lemma(tree, one) for one in tree.children(at, *_MODIFIERS)) or _in_phrase(tree, at)
             names[at] = " ".join([*more, name])
     times = Counter(names.values())
     return {at: name for at, name in names.items() if times[name] == 1 or name in _ONE_PERSON}
+
+
+def _stands_for(tree: ParseTree, at: int) -> str:
+    """The noun that "one" stands for: the first of the text, "the man in blue" for "the one in red"."""
+    if tree[at].text.lower() not in {"one", "ones"} or tree[at].dep == "nummod" or not tree.children(at):
+        return ""
+    return next((tree[one].lemma.lower() for one in range(at) if tree[one].pos == "NOUN"), "")
 
 
 def _in_phrase(tree: ParseTree, noun: int) -> list[str]:
@@ -141,7 +154,9 @@ def _in_phrase(tree: ParseTree, noun: int) -> list[str]:
 
 def _lemma(tree: ParseTree, at: int) -> str:
     word = tree[at].text.lower()
-    return _CASES.get(word, word) if tree[at].pos == "PRON" or tree[at].tag == "PRP$" else tree[at].lemma.lower()
+    if tree[at].pos == "PRON" or tree[at].tag == "PRP$":
+        return _CASES.get(word, word)
+    return base_verb(word, tree[at].lemma.lower()) if tree[at].pos == "VERB" else tree[at].lemma.lower()
 
 
 def _places_exchanged(old: _Named, new: _Named) -> Iterator[Exchange]:
@@ -156,7 +171,7 @@ def _places_exchanged(old: _Named, new: _Named) -> Iterator[Exchange]:
 def _counts(one: str, other: str, p: tuple[str, str], q: tuple[str, str]) -> bool:
     """Whether two places differ in what they say; a pronoun may stand for the other word unless both hang on one."""
     same = p[1] == q[1]
-    if same and (p[1] in SYMMETRIC or {p[0], q[0]} & MUTUAL):
+    if same and (p[1] in SYMMETRIC or {p[0], q[0]} & MUTUAL or (p[1] in JOINING and {p[0], q[0]} == {"obj", "to"})):
         return False
     if p[1] in (one, other) or q[1] in (one, other):
         return False
@@ -310,11 +325,16 @@ def _is_one_way(tree: ParseTree, middle: list[int]) -> bool:
     """Whether what stands between two things does not say the same of them both ways round."""
     nodes = [tree[at] for at in middle]
     telling = [node for node in nodes if node.pos in {"VERB", "ADP", "SCONJ"} or node.tag in {"POS", "JJR", "RBR"}]
+    telling += [
+        node for node in nodes if node.text.lower() in {"who", "whom", "that"}
+    ]  # "the wolf that the hunter saw"
     telling = [node for node in telling if node.text.lower() not in {"while", "as", "when", "whereas"}]
     if not any(node.pos in {"VERB", "AUX"} for node in tree.nodes) and not any(node.dep == "cc" for node in nodes):
         telling += [node for node in nodes if lexicon().base_forms(node.text, "v")]  # "A dog bit a man", a noun or two
     last = [node.text.lower() for node in nodes if node.pos != "DET"][-2:]
     mutual = not MUTUAL.isdisjoint(last[-1:]) or last == ["next", "to"]
+    if last[-1:] == ["by"] and any(node.pos == "NOUN" for node in nodes):  # "blocks a shot by", not "sits by"
+        mutual = False
     mutual = mutual or any(node.lemma.lower() in (SYMMETRIC | BOTH_WAYS) - {"be"} for node in nodes)
     return bool(telling) and not mutual
 

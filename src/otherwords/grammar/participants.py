@@ -14,7 +14,7 @@ from ..words.lexicon import lexicon
 from .parsing import ParseTree
 from .phrases import names_animal, names_person
 from .roles import BOTH_WAYS, Roles
-from .verb_relations import TURNED, is_converse, same_both_ways
+from .verb_relations import TURNED, base_verb, is_converse, same_both_ways
 
 #: Prepositions after which the one stands whom it concerns.
 _TOWARDS = {"to", "at", "for", "after", "against", "of", "on", "about", "over"}
@@ -22,8 +22,10 @@ _SAYS_NOTHING = {"be", "have", "get", "go", "become", "seem"}
 _PRONOUNS = {"i", "me", "you", "he", "him", "she", "her", "we", "us"}
 #: What somebody who beats others has: more votes, a higher score.
 _MORE = {"more", "many", "much", "good", "well", "high", "great", "fast", "far", "better", "higher", "faster"}
-#: How the definition of a country begins, which does what people do.
-_COUNTRY = re.compile(r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:country|republic)\b")
+#: How the definition of a country or a body of people begins, which does what people do.
+_ACTING = re.compile(
+    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:country|republic|institution|organi[sz]ation|team|government|army|committee)\b"
+)
 
 
 class Participants(NamedTuple):
@@ -67,11 +69,13 @@ def directions_turned(
 def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
     """Those of each verb or adjective, where both are named and alive."""
     tree = found.tree
-    living = {node for node in names if _lives(tree, node)}
+    living = {node for node in names if lives(tree, node)}
     for verb in sorted({at for places in found.places.values() for role, at in places if role == "subj"}):
         if tree[verb].dep in {"xcomp", "ccomp"}:  # whose subject is often guessed
             continue
-        lemma = tree[verb].lemma.lower()
+        if tree.children(verb, "neg"):
+            continue
+        lemma = base_verb(tree[verb].text.lower(), tree[verb].lemma.lower())
         for predicate, preposition, other in _others(found, verb):
             for doer in living.intersection(found.holders("subj", verb)):
                 if other in living and predicate not in _SAYS_NOTHING:
@@ -84,13 +88,14 @@ def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
 
 def _others(found: Roles, verb: int) -> Iterator[tuple[str, str, int]]:
     """Who else belongs to a verb: its object, what follows a preposition, the object of "picture of", "afraid of"."""
-    tree, lemma = found.tree, found.tree[verb].lemma.lower()
+    tree = found.tree
+    lemma = base_verb(tree[verb].text.lower(), tree[verb].lemma.lower())
     things = set(found.holders("obj", verb))
     for node, places in found.places.items():
         for role, at in places:
             if at == verb and (role in {"obj", *_TOWARDS} or (lemma, role) in TURNED):
                 yield lemma, "" if role == "obj" else role, node
-            elif at in things and role in {*_TOWARDS, "'s"} and not _lives(tree, at) and tree[node].dep == "pobj":
+            elif at in things and role in {*_TOWARDS, "'s"} and not lives(tree, at) and tree[node].dep == "pobj":
                 yield tree[at].lemma.lower(), "of" if role == "'s" else role, node
     for at in tree.children(verb, "acomp"):
         for preposition in tree.children(at, "prep"):
@@ -99,7 +104,8 @@ def _others(found: Roles, verb: int) -> Iterator[tuple[str, str, int]]:
                     yield tree[at].lemma.lower(), tree[preposition].text.lower(), node
 
 
-def _lives(tree: ParseTree, at: int) -> bool:
+def lives(tree: ParseTree, at: int) -> bool:
+    """Whether a word is a name, a pronoun for a person, or a noun for somebody alive."""
     node = tree[at]
     if node.pos == "PRON":
         return node.text.lower() in _PRONOUNS
@@ -115,4 +121,4 @@ def is_living(noun: str) -> bool:
     """
     if names_person(noun) or names_animal(noun):
         return True
-    return any(_COUNTRY.match(synset.gloss) for synset in lexicon().synsets(noun, "n")[:1])
+    return any(_ACTING.match(synset.gloss) for synset in lexicon().synsets(noun, "n")[:1])

@@ -36,6 +36,9 @@ _TOWARDS = {"to", "from", "at", "against", "for"}
 #: Words from "from" to the "to" that belongs to it, at most.
 _WAY = 7
 _SIDES = {"front", "top", "back", "side", "middle", "center", "bottom", "edge", "end"}
+_TIMES = {"before", "after"}
+#: Pronouns for somebody else than the subject.
+_OTHERS = {"him", "her", "them"}
 _ORDERS = {"before", "after", "because", "until", "if", "unless", "although", "though"}
 #: Parts of speech that can have a role.
 NOUNS = {"NOUN", "PROPN", "PRON", "NUM"}
@@ -87,6 +90,8 @@ def roles(tree: ParseTree) -> Roles:
             _read_comparison(found, at)
         if node.pos in {"VERB", "AUX"}:
             _read_order(found, at)
+        if node.dep == "poss" and node.pos in {"NOUN", "PROPN"}:
+            _read_owner(found, at)
     return found
 
 
@@ -111,12 +116,33 @@ def _read_verb(found: Roles, verb: int) -> None:
         name, objects = _prepositional(tree, preposition)
         agent = tree[preposition].dep == "agent" or (passive and name == "by")
         found.put("subj" if agent else name, verb, objects)
-        if not agent and (not things or (name in _TOWARDS and not passive)):
+        if not agent and (not things or name in _TIMES or (name in _TOWARDS and not passive)):
             _link(found, name, subjects, objects)
+    _read_ends(found, verb, things, [] if passive else subjects)
     if not passive:
         _link(found, "to", subjects, receivers)
         for subject in subjects:
             found.put(f"{tree[verb].lemma}>", subject, things)  # whose it is: "one man holds a cup, one a plate"
+
+
+def _read_ends(found: Roles, verb: int, things: Iterable[int], subjects: Iterable[int]) -> None:
+    """ "Steals a sandwich from a tourist": parsers hang the end of a way on the thing that goes it."""
+    for thing in things:
+        for preposition in found.tree.children(thing, "prep"):
+            name, objects = _prepositional(found.tree, preposition)
+            if name in {"from", "to"}:
+                found.put(name, verb, objects)
+                _link(found, name, subjects, objects)
+
+
+def _read_owner(found: Roles, owner: int) -> None:
+    """ "Anna's aunt called her" is about Anna: a pronoun beside what somebody owns stands for the owner."""
+    tree, owned = found.tree, found.tree[owner].head
+    verbs = {verb for role, verb in found.places.get(owned, ()) if role == "subj"}
+    for at, node in enumerate(tree.nodes):
+        if node.tag == "PRP" and node.text.lower() in _OTHERS:
+            found.places.setdefault(owner, set()).update(one for one in found.places.get(at, ()) if one[1] in verbs)
+            found.links |= {(name, owned, owner) for name, a, b in found.links if (a, b) == (owned, at)}
 
 
 def _read_way(found: Roles, origin: int) -> None:
@@ -131,7 +157,7 @@ def _read_way(found: Roles, origin: int) -> None:
 
 def _subjects(tree: ParseTree, verb: int) -> list[int]:
     """The subject of a verb, or what it shares with the verb or noun that it hangs on."""
-    own = tree.children(verb, *_SUBJECTS)
+    own = _own_subjects(tree, verb)
     head, dep = tree[verb].head, tree[verb].dep
     if own and tree[own[0]].text.lower() in _RELATIVE and dep == "relcl":
         return [head]
@@ -145,11 +171,16 @@ def _subjects(tree: ParseTree, verb: int) -> list[int]:
     return []
 
 
+def _own_subjects(tree: ParseTree, verb: int) -> list[int]:
+    """The subjects that a parse gives a verb; "whom" is none."""
+    return [one for one in tree.children(verb, *_SUBJECTS) if tree[one].text.lower() != "whom"]
+
+
 def _asked(tree: ParseTree, verb: int) -> list[int]:
     """The noun that a relative clause leaves out as its object: "the book (that) Tom wrote"."""
     if tree[verb].dep != "relcl" or tree[tree[verb].head].pos not in NOUNS:
         return []
-    subject, things = tree.children(verb, *_SUBJECTS), tree.children(verb, "dobj")
+    subject, things = _own_subjects(tree, verb), tree.children(verb, "dobj")
     open_object = not things or tree[things[0]].text.lower() in _RELATIVE
     as_subject = any(tree[one].text.lower() in _RELATIVE for one in subject)
     transitive = not tree.children(verb, "prep", "nsubjpass", "acomp", "attr") and tree[verb].lemma != "be"
@@ -183,7 +214,7 @@ def _read_noun(found: Roles, noun: int) -> None:
         found.put("mod", holder, qualities)
         for preposition in _prepositions(tree, qualities):
             name, objects = _prepositional(tree, preposition)
-            _link(found, name, _joined(tree, [holder]), objects)
+            _link(found, f"be {name}" if name in MUTUAL else name, _joined(tree, [holder]), objects)
 
 
 def _prepositions(tree: ParseTree, qualities: Iterable[int]) -> list[int]:

@@ -12,6 +12,8 @@ _PAIRS = """
 """
 #: Verbs that say of two the same whichever comes first, or that one is the other.
 SYMMETRIC = frozenset(_PAIRS.split())
+#: Verbs of which object and receiver may change places: "introduce Ann to Ben".
+JOINING = frozenset(["introduce", "compare", "connect", "link", "join", "attach", "relate", "tie", "marry", "match"])
 _CONVERSE = """
     buy/sell give/receive give/get give/take give/have give/accept lend/borrow precede/follow lead/follow teach/learn
     teach/study send/receive send/get send/have hire/serve own/belong have/belong contain/fill fear/frighten fear/scare
@@ -52,6 +54,19 @@ def same_both_ways(verb: str, other: str) -> bool:
     (True, True, False)
     """
     return not SYMMETRIC.isdisjoint((verb, other)) or frozenset((verb, other)) in CONVERSE
+
+
+@lru_cache(maxsize=1 << 14)
+def base_verb(word: str, lemma: str) -> str:
+    """The base form of a verb, which taggers now and then get wrong.
+
+    >>> base_verb("scares", "scar"), base_verb("ran", "run")
+    ('scare', 'run')
+    """
+    known = lexicon().base_forms(word, "v")
+    if (short := word.removesuffix("s")) in known:
+        return short
+    return lemma if lemma in known or not known else next(iter(known))
 
 
 @lru_cache(maxsize=1 << 15)

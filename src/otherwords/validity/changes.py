@@ -33,6 +33,10 @@ _PASSED_ON = {"think", "believe", "want", "seem", "expect", "suppose", "appear",
 _DENYING = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 #: Endings without which two words with the same stem are compared.
 _ENDINGS = re.compile("(?:ally|ily|ly|ness|ity|y|able|e)$")
+#: Words that say how many times.
+_MULTIPLES = {"double", "triple", "treble", "quadruple", "halve", "twice", "thrice", "twofold", "threefold"}
+#: Changes that go with a comparison that was turned.
+_DEGREE = re.compile(r"^(?:antonym|quantifier)\b.*\b(?:more|less|few|fewer|many|much|least|most)\b|^antonym")
 #: Verbs and nouns that say little by themselves.
 _LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
 #: How far up the definitions are followed: a poodle is a dog, a dog an animal.
@@ -78,6 +82,8 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     denying = _denying(before.words - after.words, after.words - before.words)
     withheld = (_withheld(tree) != _withheld(other)) != (denying % 2 == 1)
     opposites = max(0, opposites - denying)
+    if _comparison_turned(tree, other):
+        opposites, lines = 0, [line for line in lines if not _DEGREE.search(line)]
     cues = {word for text in (before, after) for cue in text.cues for word in cue.words.split()}
     old, new = (_content(one, cues) for one in (tree, other))
     lost, gained = _unrelated(old, new), _unrelated(new, old)
@@ -86,12 +92,13 @@ def changes(before: LabelText, after: LabelText, tree: ParseTree, other: ParseTr
     ]
     share = 1 - (len(lost) + len(gained)) / max(1, len(old) + len(new))
     replaced, frame = _aligned(before.text, after.text, _forms(tree, lost), _forms(other, gained))
+    multiples = min(len(_multiples(tree) - _multiples(other)), len(_multiples(other) - _multiples(tree)))
     return Changes(
         int(((bool(negations) != withheld) and not opposites) or _negation_moved(tree, other)),
         int(bool(opposites) and not negations),
         _count(lines, "quantifier", " became "),
         _count(lines, "quantifier") - _count(lines, "quantifier", " became "),
-        _count(lines, "number", " became "),
+        _count(lines, "number", " became ") + multiples,
         _count(lines, "number") - _count(lines, "number", " became "),
         names,
         nouns,
@@ -113,6 +120,23 @@ def _aligned(before: str, after: str, lost: set[str], gained: set[str]) -> tuple
         ]
         replaced += tag == "replace" and [len(one) for one in some] == [1, 1] and i_end - i <= 2 and j_end - j <= 2
     return replaced, matcher.ratio()
+
+
+def _multiples(tree: ParseTree) -> set[str]:
+    return {node.lemma.lower() for node in tree.nodes} & _MULTIPLES
+
+
+def _comparison_turned(tree: ParseTree, other: ParseTree) -> bool:
+    """Whether both texts compare the same, the other way round: "A is older than B", "B is younger than A"."""
+    sides = []
+    for one in (tree, other):
+        than = next((at for at, node in enumerate(one.nodes) if node.text.lower() == "than"), None)
+        if than is None:
+            return False
+        nouns = [at for at, node in enumerate(one.nodes) if node.pos in {"NOUN", "PROPN"}]
+        sides.append([{one[at].lemma.lower() for at in nouns if (at < than) == before} for before in (True, False)])
+    (first, second), (new_first, new_second) = sides
+    return bool(second & new_first - first and first & new_second - second)
 
 
 def _withheld(tree: ParseTree) -> bool:

@@ -2,22 +2,28 @@
 
 Label safety alone drops one in six paraphrases that people accept, and a judge every second: free paraphrases change
 words that carry labels, and models of entailment are made for other texts. Together, and compared with how much of a
-text was kept, they tell a broken text from one in other words: a broken one changes little else.
+text was kept, they tell a broken text from one in other words: a broken one changes little else. Two who stand in each
+other's places around other words are a suspicion, which counts more where the judge of equivalence shares it.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ..errors import BadInput
+from ..grammar.exchanges import crossed
 from ..grammar.parsing import Parser, ParseTree, parser, why_unreadable
 from ..grammar.roles import roles
+from ..grammar.sides import Crossing
+from ..inference import onnx_files
 from ..models.predictions import Cached
 from ..problem import Bucket, Verdict, changed_fields
 from ..registry import checks
 from .changes import Changes, changes
 from .checking import Check, Pair, too_long, warn_too_long
+from .equivalence import JUDGE
+from .equivalence import load_judge as load_equivalence
 from .label_safety import read_text, violations
 from .mutual_entailment import EntailmentJudge, entailment_of, load_judge
 from .roles import role_changes, warn_unparsed
@@ -28,54 +34,92 @@ _MOST = 2
 #: Probabilities nearer to 0 or 1 are taken for this.
 _EDGE = 1e-3
 #: A logistic model of "says the same", fitted by scripts/fit_stack.py on what scripts/stack_pairs.py makes: broken
-#: SNLI and MNLI sentences (training part), broken and sound paraphrases of ParaNLU's d-SNLI. Each change has a weight
-#: of its own and one times the share of words that stand in the same order (`frame`). It is shifted so that 0.5 drops
-#: 8 % of the accepted paraphrases.
+#: SNLI and MNLI sentences (training part), broken and sound paraphrases of half of ParaNLU, and texts that were written
+#: to be broken or sound. Each change has a weight of its own and one times the share of words that stand in the same
+#: order (`frame`). It is shifted so that 0.5 drops 10.5 % of the accepted paraphrases of that half.
 WITH_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (3.942, -1.274),
-    "denied": (-1.589, -3.661),
-    "opposed": (-0.919, -1.606),
-    "quantifier_became": (-3.490, -4.046),
-    "quantifier_moved": (-0.457, -5.297),
-    "number_became": (-3.206, -2.917),
-    "number_moved": (-2.123, -0.130),
-    "names": (-1.180, -1.456),
-    "nouns": (-0.171, -2.336),
-    "others": (-0.337, 2.063),
-    "replaced": (2.408, -5.189),
-    "kept": (-0.207, -2.149),
-    "least entailment": (0.192, 0.245),
-    "most entailment": (0.251, -0.249),
-    "most contradiction": (0.178, -0.372),
-    "least contradiction": (-0.356, 0.389),
-    "replaced, entailment": (0.080, -0.165),
+    "constant": (2.235, -0.112),
+    "denied": (1.931, -6.874),
+    "opposed": (1.227, -1.973),
+    "quantifier_became": (1.135, -7.810),
+    "quantifier_moved": (1.381, -5.121),
+    "number_became": (-1.349, -6.253),
+    "number_moved": (1.303, -4.336),
+    "names": (-3.331, -2.615),
+    "nouns": (0.884, -3.386),
+    "others": (-0.606, 2.720),
+    "replaced": (3.325, -6.557),
+    "kept": (0.714, -2.946),
+    "turned": (0.400, -5.017),
+    "crossed": (-1.692, 0.680),
+    "facing": (-2.109, -1.103),
+    "least entailment": (0.146, -0.036),
+    "most entailment": (0.177, -0.515),
+    "most contradiction": (0.006, 0.312),
+    "least contradiction": (0.268, -1.113),
+    "replaced, entailment": (0.172, 0.006),
+    "same": (0.154, 0.543),
 }
 #: The same without a judge.
 WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (4.311, -1.631),
-    "denied": (-1.749, -5.203),
-    "opposed": (-1.744, -2.783),
-    "quantifier_became": (-2.868, -4.405),
-    "quantifier_moved": (0.063, -6.064),
-    "number_became": (-3.697, -4.370),
-    "number_moved": (-1.272, -1.704),
-    "names": (-1.420, -1.927),
-    "nouns": (-0.143, -3.241),
-    "others": (-0.317, 1.927),
-    "replaced": (2.992, -6.309),
-    "kept": (-0.375, 0.179),
+    "constant": (1.085, 0.019),
+    "denied": (2.679, -11.184),
+    "opposed": (1.731, -5.463),
+    "quantifier_became": (1.217, -9.919),
+    "quantifier_moved": (2.253, -8.227),
+    "number_became": (-0.970, -8.346),
+    "number_moved": (1.389, -6.811),
+    "names": (-3.192, -1.887),
+    "nouns": (1.216, -5.196),
+    "others": (-0.640, 3.055),
+    "replaced": (4.202, -8.793),
+    "kept": (0.854, 0.419),
+    "turned": (0.050, -3.249),
+    "crossed": (-1.444, 0.581),
+    "facing": (-2.942, -1.664),
 }
+
+
+class Judged(NamedTuple):
+    """What the judges find: entailment and contradiction in both directions, and whether both texts say the same."""
+
+    entailment: tuple[float, float]
+    contradiction: tuple[float, float]
+    same: float
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of one changed field: exchanged roles, changes in numbers and in words, what the judge finds."""
+    """What is known of one changed field: exchanged roles, changes in numbers and in words, who stands crosswise."""
 
     exchanged: Sequence[str]
     changes: Changes
     lines: Sequence[str]
-    entailment: Sequence[float] = field(default=())
-    contradiction: Sequence[float] = field(default=())
+    crossed: Sequence[Crossing] = ()
+    judged: Judged | None = None
+
+
+class Judges:
+    """The judge of entailment and the one of equivalence, asked together."""
+
+    def __init__(self, judge: str, canary: bool = True):
+        self.entailment = EntailmentJudge(load_judge(judge), canary)
+        file = onnx_files.find_graph(onnx_files.embedded("nli-small") / JUDGE)
+        self.identity = f"{self.entailment.model.signature}+{onnx_files.content(file)}"
+        self._equivalence = load_equivalence(file)
+
+    def __call__(self, pairs: Sequence[Pair]) -> dict[Pair, Judged | str]:
+        """What they find of each pair of texts, or the reason why they cannot read it."""
+        answers = self.entailment([one for pair in pairs for one in (pair, pair[::-1])]) if pairs else {}
+        found: dict[Pair, Judged | str] = {}
+        for pair, same in zip(pairs, self._equivalence(pairs), strict=True):
+            both = [answers[pair], answers[pair[::-1]]]
+            if isinstance(same, str) or any(one.cut for one in both):
+                found[pair] = too_long("judge")
+            else:
+                (yes, no), (yes_back, no_back) = (_probabilities(one, self.entailment) for one in both)
+                found[pair] = Judged((yes, yes_back), (no, no_back), same)
+        return found
 
 
 @checks(
@@ -91,16 +135,16 @@ def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "", cana
     """Drop variants that probably do not say the same, from all that checks find: one verdict for each.
 
     Dropped is what `surface` drops, what exchanges roles, and what has a probability below `least` by its changes of
-    negations, quantifiers, numbers, opposites, names and other words, by how much of the text was kept, and by what
-    `judge` finds (a model of entailment; "" for none). The score is that probability. A text that cannot be parsed gets
-    no verdict, and a warning counts those; a changed field that is longer than the judge reads is dropped. `pipeline`
-    names a spaCy pipeline for English with a parser. Unless `canary` is false, a judge must first answer questions with
-    well-known answers.
+    negations, quantifiers, numbers, opposites, names and other words, by how much of the text was kept, by who stands
+    before whom, and by what `judge` finds (a model of entailment; the judge of `equivalence` is asked besides; "" for
+    neither). The score is that probability. A text that cannot be parsed gets no verdict, and a warning counts those; a
+    changed field that is longer than the judge reads is dropped. `pipeline` names a spaCy pipeline for English with a
+    parser. Unless `canary` is false, a judge must first answer questions with well-known answers.
     """
     if not 0 <= least <= 1:
         raise BadInput(f"found {least!r}", where="stack", field="least", fix="give a probability from 0 to 1")
     parse, on_surface = parser(pipeline), surface()
-    asked = EntailmentJudge(load_judge(judge), canary) if judge else None
+    asked = Judges(judge, canary) if judge else None
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         pairs = [changed_fields(bucket.problem, one) for bucket in buckets for one in bucket.variants]
@@ -113,27 +157,36 @@ def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "", cana
         warn_too_long("stack", "the judge", verdicts)
         return iter(verdicts)
 
-    return Check(check, identity="+".join([parse.identity, *([asked.model.signature] if asked else [])]))
+    return Check(check, identity="+".join([parse.identity, *([asked.identity] if asked else [])]))
 
 
-def evidence(pairs: Sequence[Pair], parse: Parser, judge: EntailmentJudge | None) -> dict[Pair, Evidence | str | None]:
+def evidence(pairs: Sequence[Pair], parse: Parser, judges: Judges | None) -> dict[Pair, Evidence | str | None]:
     """What is known of each pair of texts; a reason to drop it, or None where one of them cannot be parsed."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair if text and not why_unreadable(text)))
     trees = {text: ParseTree(text, nodes) for text, nodes in zip(texts, parse(texts), strict=True) if nodes}
     readable = [pair for pair in pairs if pair[0] in trees and pair[1] in trees]
-    answers = judge([one for pair in readable for one in (pair, pair[::-1])]) if judge and readable else {}
-    read, placed = {text: read_text(text) for text in trees}, {text: roles(tree) for text, tree in trees.items()}
+    judged: Mapping[Pair, Judged | str] = judges(readable) if judges else {}
     known: dict[Pair, Evidence | str | None] = dict.fromkeys(pairs)
-    for old, new in readable:
-        both = [answers[old, new], answers[new, old]] if judge else []
-        if any(one.cut for one in both):
-            known[old, new] = too_long("judge")
+    return known | weigh(readable, trees, judged)
+
+
+def weigh(
+    pairs: Sequence[Pair], trees: Mapping[str, ParseTree], judged: Mapping[Pair, Judged | str]
+) -> dict[Pair, Evidence | str]:
+    """The evidence of parsed pairs, with what judges found of them; a reason where they could not read a pair."""
+    read, placed = {text: read_text(text) for text in trees}, {text: roles(tree) for text, tree in trees.items()}
+    known: dict[Pair, Evidence | str] = {}
+    for old, new in pairs:
+        found = judged.get((old, new))
+        if isinstance(found, str):
+            known[old, new] = found
             continue
         known[old, new] = Evidence(
             role_changes(placed[old], placed[new]),
             changes(read[old], read[new], trees[old], trees[new]),
             violations(read[old], read[new], ("negation", "quantifier", "number"), antonyms=True),
-            *(zip(*(_probabilities(one, judge) for one in both), strict=True) if judge else ()),
+            crossed(placed[old], placed[new]),
+            found,
         )
     return known
 
@@ -147,11 +200,9 @@ def probability(found: Evidence) -> float:
     """
     if found.exchanged:
         return 0.0
-    weights = WITH_JUDGE if found.entailment else WITHOUT_JUDGE
+    weights = WITH_JUDGE if found.judged else WITHOUT_JUDGE
     frame = found.changes.frame
-    total = sum(
-        value * (weights[name][0] + weights[name][1] * frame) for name, value in terms(found).items() if name in weights
-    )
+    total = sum(value * (weights[name][0] + weights[name][1] * frame) for name, value in terms(found).items())
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
 
 
@@ -159,12 +210,15 @@ def terms(found: Evidence) -> dict[str, float]:
     """The numbers that are weighed, by name."""
     own = {name: float(min(_MOST, value)) for name, value in found.changes._asdict().items() if name != "frame"}
     own["constant"] = 1.0
-    if found.entailment:
-        own["least entailment"], own["most entailment"] = (_logit(some(found.entailment)) for some in (min, max))
-        own["most contradiction"], own["least contradiction"] = (
-            _logit(some(found.contradiction)) for some in (max, min)
-        )
+    own["turned"] = float(bool(found.crossed))
+    own["crossed"] = float(any(one.alike for one in found.crossed))
+    own["facing"] = float(any(one.facing for one in found.crossed))
+    if found.judged:
+        entailment, contradiction, same = found.judged
+        own["least entailment"], own["most entailment"] = (_logit(some(entailment)) for some in (min, max))
+        own["most contradiction"], own["least contradiction"] = (_logit(some(contradiction)) for some in (max, min))
         own["replaced, entailment"] = own["replaced"] * own["least entailment"]
+        own["same"] = _logit(same)
     return own
 
 
@@ -184,9 +238,14 @@ def _why(found: Evidence) -> str:
     """What speaks against a variant, in words."""
     if found.lines:
         return "; ".join(found.lines)
+    if found.crossed and any(one.alike or one.facing for one in found.crossed):
+        one = next(one for one in found.crossed if one.alike or one.facing)
+        return f'roles: "{one.first}" and "{one.second}" have changed places'
     counted = {"names": found.changes.names, "nouns": found.changes.nouns, "words": found.changes.others}
     other = [f"other {name}" for name, count in counted.items() if count]
-    judged = [f"entailment {min(found.entailment):.2f}"] if found.entailment else []
+    judged = (
+        [f"entailment {min(found.judged.entailment):.2f}", f"the same {found.judged.same:.2f}"] if found.judged else []
+    )
     return ", ".join([*other, *judged]) or "much was changed"
 
 
