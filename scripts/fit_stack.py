@@ -19,11 +19,12 @@ from otherwords.grammar import parser
 from otherwords.validity.stack import Evidence, Judges, evidence, terms
 
 #: What a set weighs in all; sound pairs go by their kind.
-WEIGHTS = {"D1": 1.0, "D2": 0.2, "D3": 1.0, "D4": 1.0, "written": 4.0, "practice": 0.5, "good-light": 1.6,
-           "good-structure": 1.6, "good-free": 1.6, "d-SNLI": 0.75, "d-ATOMIC": 0.75, "d-SOCIAL": 0.75, "a-NLI": 0.75,
-           "structural-snli": 1.5, "structural-mnli": 1.5, "wordnet-snli": 2.0, "wordnet-mnli": 1.0}  # fmt: skip
+WEIGHTS = {"D1": 0.7, "D2": 0.7, "D3": 0.7, "D4": 0.7, "written": 4.0, "third": 4.0, "practice": 0.5,
+           "good-light": 1.6, "good-structure": 3.0, "good-free": 1.6, "d-SNLI": 1.2, "d-ATOMIC": 1.2, "d-SOCIAL": 1.2,
+           "a-NLI": 1.2, "structural-snli": 1.5, "structural-mnli": 1.5, "wordnet-snli": 2.0,
+           "wordnet-mnli": 1.0}  # fmt: skip
 #: Exchanges that the rule does not see are few, and count more.
-ROLES = 3.0
+ROLES = 2.0
 PARAPHRASES = ("d-SNLI", "d-ATOMIC", "d-SOCIAL", "a-NLI")
 #: The share of accepted paraphrases below 0.5.
 FALSE_DROPS = 0.105

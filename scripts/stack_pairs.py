@@ -11,7 +11,7 @@ kind, original, variant:
 - D3: those of D1, reworded by `structural.v2` or `wordnet.v2` besides;
 - D4: broken paraphrases of ParaNLU, beside the paraphrase that was broken;
 - G: sound pairs, which are accepted paraphrases and variants of `structural.v2` and `wordnet.v2`;
-- written: what was written by hand, broken and sound (docs/validity/broken.jsonl.gz, broken-2.jsonl.gz);
+- written, third: what was written by hand, broken and sound (docs/validity/broken.jsonl.gz, broken-2, broken-3);
 - practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.gz).
 """
 
@@ -35,7 +35,7 @@ PER_KIND, PROBLEMS = 400, 1200
 LONGEST = 160
 #: The parts of ParaNLU, with how many paraphrases of each kind are broken and the seed for that.
 PARTS = {"d-SNLI": (200, 4), "d-ATOMIC": (120, 5), "d-SOCIAL": (120, 5), "a-NLI": (120, 5)}
-WRITTEN = {"written": ("broken", "broken-2"), "practice": ("roles",)}
+WRITTEN = {"written": ("broken", "broken-2"), "third": ("broken-3",), "practice": ("roles",)}
 
 
 def sentences(data: Path, name: str, seed: int = 4) -> list[str]:

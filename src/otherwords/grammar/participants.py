@@ -24,7 +24,8 @@ _PRONOUNS = {"i", "me", "you", "he", "him", "she", "her", "we", "us"}
 _MORE = {"more", "many", "much", "good", "well", "high", "great", "fast", "far", "better", "higher", "faster"}
 #: How the definition of a country or a body of people begins, which does what people do.
 _ACTING = re.compile(
-    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?(?:country|republic|institution|organi[sz]ation|team|government|army|committee)\b"
+    r"(?:\(.*?\) ?)?(?:(?!of )\S+ ){0,4}?"
+    r"(?:country|republic|institution|organi[sz]ation|team|government|army|committee)\b"
 )
 
 

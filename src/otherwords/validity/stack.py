@@ -38,45 +38,45 @@ _EDGE = 1e-3
 #: to be broken or sound. Each change has a weight of its own and one times the share of words that stand in the same
 #: order (`frame`). It is shifted so that 0.5 drops 10.5 % of the accepted paraphrases of that half.
 WITH_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (2.235, -0.112),
-    "denied": (1.931, -6.874),
-    "opposed": (1.227, -1.973),
-    "quantifier_became": (1.135, -7.810),
-    "quantifier_moved": (1.381, -5.121),
-    "number_became": (-1.349, -6.253),
-    "number_moved": (1.303, -4.336),
-    "names": (-3.331, -2.615),
-    "nouns": (0.884, -3.386),
-    "others": (-0.606, 2.720),
-    "replaced": (3.325, -6.557),
-    "kept": (0.714, -2.946),
-    "turned": (0.400, -5.017),
-    "crossed": (-1.692, 0.680),
-    "facing": (-2.109, -1.103),
-    "least entailment": (0.146, -0.036),
-    "most entailment": (0.177, -0.515),
-    "most contradiction": (0.006, 0.312),
-    "least contradiction": (0.268, -1.113),
-    "replaced, entailment": (0.172, 0.006),
-    "same": (0.154, 0.543),
+    "constant": (1.179, 3.213),
+    "denied": (1.664, -5.566),
+    "opposed": (2.230, -2.503),
+    "quantifier_became": (-0.407, -4.700),
+    "quantifier_moved": (1.257, -4.575),
+    "number_became": (-1.054, -6.104),
+    "number_moved": (-0.388, -3.991),
+    "names": (-3.326, -2.461),
+    "nouns": (0.264, -3.372),
+    "others": (-0.704, 1.068),
+    "replaced": (0.847, -1.566),
+    "kept": (0.040, -3.361),
+    "turned": (-1.343, 0.165),
+    "crossed": (-1.083, 0.169),
+    "facing": (-3.132, -1.081),
+    "least entailment": (-0.153, 0.328),
+    "most entailment": (0.228, -0.373),
+    "most contradiction": (-0.309, 0.506),
+    "least contradiction": (0.245, -0.768),
+    "replaced, entailment": (-0.159, 0.495),
+    "same": (0.027, 0.393),
 }
 #: The same without a judge.
 WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (1.085, 0.019),
-    "denied": (2.679, -11.184),
-    "opposed": (1.731, -5.463),
-    "quantifier_became": (1.217, -9.919),
-    "quantifier_moved": (2.253, -8.227),
-    "number_became": (-0.970, -8.346),
-    "number_moved": (1.389, -6.811),
-    "names": (-3.192, -1.887),
-    "nouns": (1.216, -5.196),
-    "others": (-0.640, 3.055),
-    "replaced": (4.202, -8.793),
-    "kept": (0.854, 0.419),
-    "turned": (0.050, -3.249),
-    "crossed": (-1.444, 0.581),
-    "facing": (-2.942, -1.664),
+    "constant": (1.783, 1.428),
+    "denied": (1.787, -8.601),
+    "opposed": (2.643, -6.059),
+    "quantifier_became": (-0.580, -6.258),
+    "quantifier_moved": (1.471, -6.253),
+    "number_became": (-1.035, -8.244),
+    "number_moved": (-0.152, -5.373),
+    "names": (-3.468, -2.798),
+    "nouns": (0.326, -4.348),
+    "others": (-0.841, 1.684),
+    "replaced": (1.758, -3.839),
+    "kept": (-0.248, 0.261),
+    "turned": (-1.316, 0.038),
+    "crossed": (-0.894, 0.400),
+    "facing": (-3.268, -1.315),
 }
 
 
@@ -127,9 +127,10 @@ class Judges:
     unsigned=("judge", "canary"),
     language="en",
     extra="spacy",
-    measured="drops 100 % of changed negations, 97 % of numbers, 100 % of quantifiers, 97 % of names or nouns, 89 % of "
-    "exchanged roles (70 each, by somebody who did not know its rules), and 8-9 % of paraphrases that people accepted; "
-    "without a judge 99, 96, 99, 79, 89 and 8-10 %; in a paraphrase that is broken 83, 90, 59, 43 and 15 %",
+    measured="drops 99 % of changed negations, 100 % of numbers, 99 % of quantifiers, 98 % of names or nouns and 99 % of "
+    "exchanged roles where little else was changed (140 each, which it was fitted on), and 9 % of paraphrases that people "
+    "accepted (held out); where the broken text is in other words throughout, 76, 90, 91, 83 and 69 %, and 16 % of 200 "
+    "sound ones (cross-validated; an earlier fit that had not seen that set dropped 63, 86, 76, 60, 64 and 17 %)",
 )
 def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "", canary: bool = True) -> Any:
     """Drop variants that probably do not say the same, from all that checks find: one verdict for each.
