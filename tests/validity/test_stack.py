@@ -12,7 +12,7 @@ from otherwords.grammar.sides import Crossing
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.validity.changes import Changes, are_related
-from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, Judged, probability, terms
+from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, Opinion, probability, terms
 
 TEXT = "Two dogs are chasing a small cat through the park."
 BROKEN = {
@@ -31,7 +31,7 @@ SOUND = {
     "spelled": "2 dogs are chasing a small cat through the park.",
 }
 SAME = Changes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
-UNSURE = Judged((0.5, 0.5), (0.2, 0.2), 0.5)
+UNSURE = Opinion((0.5, 0.5), (0.2, 0.2), 0.5)
 
 
 def judged(spec: str, *afters: str, before: str = TEXT):

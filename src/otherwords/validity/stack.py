@@ -80,7 +80,7 @@ WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
 }
 
 
-class Judged(NamedTuple):
+class Opinion(NamedTuple):
     """What the judges find: entailment and contradiction in both directions, and whether both texts say the same."""
 
     entailment: tuple[float, float]
@@ -96,7 +96,7 @@ class Evidence:
     changes: Changes
     lines: Sequence[str]
     crossed: Sequence[Crossing] = ()
-    judged: Judged | None = None
+    judged: Opinion | None = None
 
 
 class Judges:
@@ -108,17 +108,17 @@ class Judges:
         self.identity = f"{self.entailment.model.signature}+{onnx_files.content(file)}"
         self._equivalence = load_equivalence(file)
 
-    def __call__(self, pairs: Sequence[Pair]) -> dict[Pair, Judged | str]:
+    def __call__(self, pairs: Sequence[Pair]) -> dict[Pair, Opinion | str]:
         """What they find of each pair of texts, or the reason why they cannot read it."""
         answers = self.entailment([one for pair in pairs for one in (pair, pair[::-1])]) if pairs else {}
-        found: dict[Pair, Judged | str] = {}
+        found: dict[Pair, Opinion | str] = {}
         for pair, same in zip(pairs, self._equivalence(pairs), strict=True):
             both = [answers[pair], answers[pair[::-1]]]
             if isinstance(same, str) or any(one.cut for one in both):
                 found[pair] = too_long("judge")
             else:
                 (yes, no), (yes_back, no_back) = (_probabilities(one, self.entailment) for one in both)
-                found[pair] = Judged((yes, yes_back), (no, no_back), same)
+                found[pair] = Opinion((yes, yes_back), (no, no_back), same)
         return found
 
 
@@ -167,13 +167,13 @@ def evidence(pairs: Sequence[Pair], parse: Parser, judges: Judges | None) -> dic
     texts = list(dict.fromkeys(text for pair in pairs for text in pair if text and not why_unreadable(text)))
     trees = {text: ParseTree(text, nodes) for text, nodes in zip(texts, parse(texts), strict=True) if nodes}
     readable = [pair for pair in pairs if pair[0] in trees and pair[1] in trees]
-    judged: Mapping[Pair, Judged | str] = judges(readable) if judges else {}
+    judged: Mapping[Pair, Opinion | str] = judges(readable) if judges else {}
     known: dict[Pair, Evidence | str | None] = dict.fromkeys(pairs)
     return known | weigh(readable, trees, judged)
 
 
 def weigh(
-    pairs: Sequence[Pair], trees: Mapping[str, ParseTree], judged: Mapping[Pair, Judged | str]
+    pairs: Sequence[Pair], trees: Mapping[str, ParseTree], judged: Mapping[Pair, Opinion | str]
 ) -> dict[Pair, Evidence | str]:
     """The evidence of parsed pairs, with what judges found of them; a reason where they could not read a pair."""
     read, placed = {text: read_text(text) for text in trees}, {text: roles(tree) for text, tree in trees.items()}
