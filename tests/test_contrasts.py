@@ -90,7 +90,7 @@ def test_a_suite_changes_no_bit_of_the_other_scores(files, tmp_path):
     assert both.manifest["counts"]["asked"] == alone.manifest["counts"]["asked"] + len(SUITE)
 
 
-@pytest.mark.parametrize("shard", [1, 3, 2000])
+@pytest.mark.parametrize("shard", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (3, 2000))])
 def test_nothing_is_made_of_contrasts_and_no_check_judges_them(files, tmp_path, shard):
     data = [files["suite"], files["plain"]]  # a shard may hold nothing but contrasts
     result = run(tmp_path / "run", data, ["any=scripted(seed=3)"], shard=shard)

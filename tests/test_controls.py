@@ -55,7 +55,7 @@ def test_controls_change_no_bit_of_the_other_scores(data, tmp_path):
     assert groups == {"control=identity", "control=scramble", "control=tautology"}
 
 
-@pytest.mark.parametrize("shard", [1, 3, 2000])
+@pytest.mark.parametrize("shard", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (3, 2000))])
 def test_flips_are_counted_where_they_belong(data, tmp_path, shard):
     """A script that knows the originals and the rewordings, and says neutral of every scrambled text."""
     problems = ow.load(data)

@@ -38,7 +38,7 @@ STORIES = [
 ]
 #: Pages that take more than a few seconds, because some of their blocks load a model or a parser.
 SLOW = ("rewording.md", "training.md", "variants.md")
-HEAVY = re.compile("nli-small|masked-lm|wordnet|structural|transformers|fluency|mutual-entailment")
+HEAVY = re.compile("nli-small|masked-lm|wordnet|structural|reworded|transformers|fluency|mutual-entailment")
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -79,9 +79,9 @@ def test_stories_come_out_in_processes_of_their_own(page: Path, tmp_path: Path) 
 LANGUAGE_MODELS = ROOT / "docs" / "llm.md"
 
 
-@pytest.mark.usefixtures("smollm2")
+@pytest.mark.usefixtures("smollm2")  # the page links to its file
 def test_the_page_about_language_models_without_a_server() -> None:
-    """The thin version of the next: what asks no server, and one problem of a file."""
+    """The thin version of the next: what asks no model."""
     follow([LANGUAGE_MODELS], URL="http://127.0.0.1:9/v1")
 
 

@@ -80,10 +80,13 @@ def test_every_stage_takes_every_kind_of_table(name: str) -> None:
 @pytest.mark.parametrize(
     "convert",
     [
-        pl.DataFrame.to_pandas, pl.DataFrame.lazy, pl.DataFrame.to_arrow, pl.DataFrame.to_dicts,
-        lambda frame: frame.to_dict(as_series=False),
+        pl.DataFrame.to_pandas,
+        pl.DataFrame.lazy,
+        pytest.param(pl.DataFrame.to_arrow, marks=pytest.mark.slow),
+        pytest.param(pl.DataFrame.to_dicts, marks=pytest.mark.slow),
+        pytest.param(lambda frame: frame.to_dict(as_series=False), marks=pytest.mark.slow),
     ],
-)  # fmt: skip
+)
 def test_answers_are_scored_compared_and_suites_profiled_from_every_kind_of_table(convert: Any) -> None:
     table, suite = convert(answers()), convert(ow.vary(ROWS, "contractions", suite=True))
     assert ow.score(table, replicates=50) == ow.score(answers(), replicates=50)

@@ -10,6 +10,7 @@ import typing
 from pathlib import Path
 
 import notebooks
+import pytest
 
 import otherwords
 
@@ -63,6 +64,7 @@ def check(code: dict[str, str], folder: Path) -> str:
     return re.sub(r"^\S*?(?=(?:strict|loose)/)", "", done.stdout, flags=re.M) + done.stderr
 
 
+@pytest.mark.slow
 def test_the_examples_type_check_and_mistakes_do_not(tmp_path: Path) -> None:
     """One run for both: the types of the package come from its cache, or take half a minute."""
     mistake = """
@@ -82,7 +84,7 @@ rows: int = ow.load([{"premise": "a"}]).height
 
 
 def test_the_package_says_that_it_has_types_and_has_them() -> None:
-    """The thin version of the above: each public function says what it takes and gives."""
+    """The thin version of the above, beside `make lint`: each public function says what it takes and gives."""
     assert (PACKAGE / "py.typed").is_file()
     for name in otherwords.__all__:
         if inspect.isfunction(function := getattr(otherwords, name)):

@@ -375,7 +375,9 @@ def test_clusters_that_differ_inside_a_bucket_are_reported() -> None:
         assert ow.score(table(cluster=fine), replicates=200)
 
 
-@pytest.mark.parametrize("none", [None, math.nan, "", " ", "nan", "NaN"])
+@pytest.mark.parametrize(
+    "none", [None, math.nan, " ", *(pytest.param(one, marks=pytest.mark.slow) for one in ("", "nan", "NaN"))]
+)
 def test_a_bucket_without_a_cluster_is_its_own_and_counted(none: Any, tmp_path: Path) -> None:
     """Three buckets of one cluster, three without one: four clusters in all, not two."""
     known = 7.0 if isinstance(none, float) else "k"

@@ -156,8 +156,8 @@ SLOW = ("identity", "surface", "label-safety", "everyday", "nli-small")
 
 
 @pytest.mark.parametrize("name", ["contractions", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
-def test_the_examples_of_list_work(shell, place, name):
-    [shown] = json.loads(shell(f"otherwords list {name} --json").stdout)
+def test_the_examples_of_list_work(cli, shell, place, name):
+    [shown] = json.loads(cli("list", name, "--json").stdout)
     done = shell(shown["example"])
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert [file.suffix for file in place.iterdir()] == [".jsonl"]

@@ -21,6 +21,23 @@ def _by_files(cli, place):
     return json.loads(cli("score", "answers.jsonl", "--json").stdout)
 
 
+def test_stages_read_what_the_one_before_wrote(cli, problems, place, leftovers):
+    """The thin version of the next: standard input and output, without processes."""
+    stages = (
+        ("vary", "-", "--suite", "--with", "contractions"),
+        ("check", "-"),
+        ("answer", "-", "-m", "scripted", "--no-canary"),
+    )
+    rows = problems.read_text(encoding="utf-8")
+    for stage in stages:
+        done = cli(*stage, stdin=rows)
+        rows = done.stdout
+        assert "rows written to standard output" in done.stderr
+    assert json.loads(cli("score", "-", "--json", stdin=rows).stdout) == _by_files(cli, place)
+    assert leftovers() == []
+
+
+@pytest.mark.slow
 def test_stages_as_a_pipe(shell, cli, problems, place, leftovers):
     done = shell(
         "cat problems.jsonl | otherwords vary - --suite --with contractions | otherwords check - | "
@@ -60,14 +77,15 @@ def test_a_reader_that_goes_away(shell, write_jsonl, place, leftovers, command):
 
 
 def test_no_room_for_the_output(shell, problems):
-    done = shell("otherwords vary problems.jsonl -w contractions -q > /dev/full")
+    """The error is neither coloured nor cut, however narrow the terminal."""
+    done = shell("otherwords vary problems.jsonl -w contractions -q > /dev/full", COLUMNS="40")
     assert done.returncode == 2
     assert done.stderr.startswith("error: standard output: No space left on device; free some space")
     assert done.stderr.count("\n") == 1
 
 
 def test_tables_in_a_pipe_are_neither_coloured_nor_cut(shell, problems):
-    done = shell("otherwords list metrics | cat; otherwords vary absent.jsonl -w identity", COLUMNS="40")
+    done = shell("otherwords list metrics | cat", COLUMNS="40")
     assert "accuracy_original.v1" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
 

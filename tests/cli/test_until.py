@@ -57,7 +57,9 @@ def test_it_stops_and_says_so(cli, suite, place, lines):
     assert float(match[4]) - float(match[3]) <= 0.161
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    "ending", ["csv", "parquet", *(pytest.param(one, marks=pytest.mark.slow) for one in ("jsonl", "tsv"))]
+)
 def test_score_prints_the_interval_that_stopped_it(cli, suite, place, ending):
     last = ask(cli, suite, f"answers.{ending}").stderr.strip().splitlines()[-1]
     result = cli("score", f"answers.{ending}", "--metric", "flip_rate", "--json")

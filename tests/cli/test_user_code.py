@@ -70,7 +70,9 @@ def preds(lines, text) -> set[str]:
     return {row["pred"] for row in lines(text)}
 
 
-@pytest.mark.parametrize("cache", [("--cache", "answers.sqlite"), ("--no-cache",)])
+@pytest.mark.parametrize(
+    "cache", [("--cache", "answers.sqlite"), pytest.param(("--no-cache",), marks=pytest.mark.slow)]
+)
 def test_a_changed_helper_gives_new_answers(cli, problems, files, lines, cache):
     model = ("-m", "python:ow_model.py:ask", "--no-canary", *cache)
     run = ("run", "--data", problems, "-w", "contractions", "--metric", "accuracy_variants", "-o", "run", *model, "-q")

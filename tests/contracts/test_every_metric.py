@@ -187,7 +187,6 @@ def test_names_and_order_change_no_bit(spec, metric, frame, seed):
     two = bool(metric.across)
     whole = scored(frame, spec, two)
     shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
-    assert scored(shuffled, spec, two) == whole
     names = frame["bucket"].unique(maintain_order=True)
     new = {name: f"{(seed * 7 + i) % 1009} ü" for i, name in enumerate(names)}
     renamed = shuffled.with_columns(

@@ -13,7 +13,7 @@ from otherwords.errors import OtherwordsError
 from otherwords.models.answering import ask, load
 from otherwords.models.cache import Cache
 from otherwords.models.canary import canary_batch
-from otherwords.models.model import Answerer, as_model
+from otherwords.models.model import Answerer, Predictions, as_model
 from otherwords.problem import TASKS, Batch, Task
 
 KIND = "models"
@@ -45,20 +45,30 @@ def batch(texts) -> Batch:
     return Batch(NLI, {"premise": [one for one, _ in texts], "hypothesis": [other for _, other in texts]})
 
 
+@cache
+def everyday() -> list[tuple[str, str]]:
+    return ow.load("everyday(split=all)").head(12).select("premise", "hypothesis").rows()
+
+
 def sample() -> list[tuple[str, str]]:
-    frame = ow.load("everyday(split=all)").head(12)
     chance = random.Random(3)
     tiny = [tuple(" ".join(chance.choices(TINY, k=chance.randrange(1, 9))) for _ in "ab") for _ in range(20)]
     questions = canary_batch(NLI)
     return [
         *tiny,
-        *frame.select("premise", "hypothesis").iter_rows(),
+        *everyday(),
         *zip(questions["premise"], questions["hypothesis"], strict=True),
     ]
 
 
-def test_one_answer_per_problem(model):
-    answers = model(batch(sample()))
+@cache
+def answers_of(spec: str) -> Predictions:
+    """What a model answers to the whole sample."""
+    return once(spec)(batch(sample()))
+
+
+def test_one_answer_per_problem(spec):
+    answers = answers_of(spec)
     assert len(answers) == len(sample())
     assert set(answers.pred.tolist()) <= {0, 1, 2}
     if answers.p is not None:
@@ -70,9 +80,9 @@ def test_one_answer_per_problem(model):
 
 
 @pytest.mark.parametrize(("size", "count"), [(1, 10), (5, 1000)])
-def test_neither_order_nor_company_matters(model, size, count):
+def test_neither_order_nor_company_matters(spec, model, size, count):
     texts = sample()
-    whole = model(batch(texts))
+    whole = answers_of(spec)
     order = random.Random(size).sample(range(len(texts)), min(count, len(texts)))
     for start in range(0, len(order), size):
         rows = order[start : start + size]
@@ -89,7 +99,7 @@ def test_neither_order_nor_company_matters(model, size, count):
 def test_made_again_it_answers_the_same(model, spec):
     again = load(spec, NLI)
     assert again.signature == model.signature
-    assert again(batch(sample())).pred.tolist() == model(batch(sample())).pred.tolist()
+    assert again(batch(sample())).pred.tolist() == answers_of(spec).pred.tolist()
 
 
 def test_how_many_it_is_given_at_a_time_changes_nothing(model):

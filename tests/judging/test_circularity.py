@@ -277,7 +277,7 @@ def checked_rows():
     ]
 
 
-@pytest.mark.parametrize("name", ["", "me="])
+@pytest.mark.parametrize("name", ["me=", pytest.param("", marks=pytest.mark.slow)])
 def test_earlier_verdicts_of_judges_do_not_choose_the_variants(tmp_path, jsonl, name):
     using = ["surface", f"{name}mutual-entailment:nli-small"]
     study = {"data": [str(jsonl(*checked_rows(), name="rows.jsonl"))], "check": using, "models": [YES]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -441,10 +442,15 @@ def copied(finished: tuple[Path, dict[str, Any]], place: Path) -> tuple[Path, di
     return place / "x", finished[1]
 
 
-@pytest.mark.parametrize(("file", "content"), [
-    ("prepared.json", ""), ("prepared.json", "[1]"), ("prepared.json", "{}"), ("train.parquet", "hello"),
-    ("valid.variants.parquet", ""), ("test.parquet", "hello"), ("test.variants.parquet", ""),
-])  # fmt: skip
+DAMAGED = [("prepared.json", "{}"), ("train.parquet", "hello"), ("test.variants.parquet", "")]
+ALSO_DAMAGED = [
+    ("prepared.json", ""), ("prepared.json", "[1]"), ("valid.variants.parquet", ""), ("test.parquet", "hello"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "content"), [*DAMAGED, *(pytest.param(*one, marks=pytest.mark.slow) for one in ALSO_DAMAGED)]
+)
 def test_damaged_data_are_prepared_again(finished, place, file, content):
     folder, values = copied(finished, place)
     (folder / "data" / "mine" / file).write_text(content)
@@ -473,7 +479,9 @@ def test_data_whose_preparation_was_cut_short_are_prepared_again(place, monkeypa
     assert {path.name: path.read_bytes() for path in folder.glob("*.parquet")} == whole
 
 
-@pytest.mark.parametrize("content", ["", "hello", "[1]", "{}"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hello", "[1]"))]
+)
 def test_a_cell_that_cannot_be_read_is_done_again(finished, place, content):
     folder, values = copied(finished, place)
     (folder / "cells/mine/bow/rho-0.50/run-1/cell.json").write_text(content)
@@ -641,8 +649,13 @@ def test_options_are_searched_once_per_model_and_data_set(place):
     assert Path("x/search/mine/bow/trial-001/trial.json").stat().st_mtime_ns == trial
 
 
-@pytest.mark.parametrize("content", ["", "{broken", "[1]", "{}"])
-@pytest.mark.parametrize("name", ["cell.json", "trial-001/trial.json"])
+SEARCHED = list(product(["cell.json", "trial-001/trial.json"], ["", "{broken", "[1]", "{}"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [pytest.param(*one, marks=() if one in (SEARCHED[0], SEARCHED[-1]) else pytest.mark.slow) for one in SEARCHED],
+)
 def test_damaged_files_of_a_search_are_made_again(place, name, content):
     values = with_search(settings(place, rho=[0.5], runs=1))
     run_ie_test(values, out="x")

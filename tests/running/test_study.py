@@ -114,15 +114,16 @@ def _parts(folder, stage=""):
 
 
 class TestSameBytes:
-    def test_whatever_the_shards_batches_and_order(self, study, tmp_path):
+    @pytest.mark.parametrize("batch", [1, pytest.param(7, marks=pytest.mark.slow)])
+    def test_whatever_the_shards_batches_and_order(self, study, tmp_path, batch):
         study["by"] = ["topic", "size", "ready"]
         plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
         rows = list(_rows())
         random.Random(5).shuffle(rows)
         shuffled = _write(tmp_path / "shuffled.jsonl", rows)
-        for number, change in enumerate(({"batch_size": 1}, {"data": [shuffled], "shard": 4, "batch_size": 7})):
-            other = ow.run(study, out=tmp_path / f"other{number}", cache=str(tmp_path / f"{number}.sqlite"), **change)
-            assert _scores(other.folder) == plain, change
+        change = {"data": [shuffled], "shard": 4, "batch_size": batch}
+        other = ow.run(study, out=tmp_path / "other", cache=str(tmp_path / "other.sqlite"), **change)
+        assert _scores(other.folder) == plain
 
     def test_from_any_format(self, study, folder, tmp_path, data):
         plain = _scores(folder)
@@ -258,7 +259,7 @@ class TestRerun:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("shift", range(4))
+    @pytest.mark.parametrize("shift", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in range(1, 4))])
     def test_a_part_that_is_damaged_is_rebuilt(self, study, folder, asked, shift):
         """A part of every stage at once, each damaged in another way; with all shifts, each stage in each way."""
         before, heights = _scores(folder), {}
@@ -291,8 +292,7 @@ class TestDamage:
         (folder / "manifest.json").unlink()
         ow.run(study, out=folder)
 
-    def test_any_reader_opens_the_parts_of_a_stage_as_one_table(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run", shard=3).folder
+    def test_any_reader_opens_the_parts_of_a_stage_as_one_table(self, folder):
         for stage, height in (("problems", 40), ("variants", 80), ("buckets", 120), ("answers", 120)):
             table = pl.read_parquet(folder / stage / "**" / "*.parquet")  # strict: no part may differ from the first
             assert table.height == height
