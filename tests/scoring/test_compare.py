@@ -26,6 +26,8 @@ from otherwords.significance import adjust, crossed_test
 
 LABELS = ("entailment", "neutral", "contradiction")
 FEW: dict[str, Any] = {"replicates": 400}
+#: Where no p-value is looked at, fewer do.
+FEWER = "ignore:.*too few for a small adjusted p"
 
 
 def suite(seed: int = 1, buckets: int = 40, most: int = 4) -> pl.DataFrame:
@@ -136,7 +138,7 @@ def with_probabilities(table: pl.DataFrame, seed: int) -> pl.DataFrame:
     return table.with_columns(pl.Series(f"p:{name}", p[:, place]) for place, name in enumerate(LABELS))
 
 
-@pytest.mark.filterwarnings("ignore:not compared")
+@pytest.mark.filterwarnings("ignore:not compared", FEWER)
 def test_the_other_way_round_every_metric_is_mirrored_to_the_bit(two: list[pl.DataFrame]) -> None:
     pair = [with_probabilities(table, seed) for seed, table in enumerate(two)]
     there = compare(*pair, ["all"], replicates=399, margin=0.05)
@@ -242,7 +244,7 @@ def test_the_usual_metrics_by_default_and_p_values_adjusted_for_them_alone(two: 
     assert groups == usual - {"accuracy_original"}
 
 
-@pytest.mark.filterwarnings("ignore:not compared")
+@pytest.mark.filterwarnings("ignore:not compared", FEWER)
 def test_near_copies_stand_together_as_a_family(two: list[pl.DataFrame]) -> None:
     families = {one.metric: one.family for one in compare(*two, ["all"], replicates=50)}
     order = list(families.values())
@@ -261,6 +263,7 @@ def test_every_metric_of_a_family_exists_and_is_in_one() -> None:
         assert f"| {name} | {', '.join(f'`{metric}`' for metric in members)} |" in documented
 
 
+@pytest.mark.filterwarnings(FEWER)
 def test_all_metrics_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:
     with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, sigma \(the answers have no probabilities\)"):
         found = {one.metric for one in compare(*two, ["all"], replicates=50)}
@@ -438,6 +441,7 @@ def test_labels_may_be_text_in_one_table_and_numbers_in_the_other(two: list[pl.D
         assert [asdict(one) for one in compare(text[0], number, ["accuracy_original"], **FEW)] == expected
 
 
+@pytest.mark.filterwarnings(FEWER)
 def test_a_group_has_the_labels_of_the_whole_table() -> None:
     """Among a, b, c nobody can tell which is the opposite; nor in a group where only a and b occur."""
     table = suite(buckets=30).with_columns(
