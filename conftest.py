@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -56,7 +55,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Be fast without the slow tests, and pass `--update-messages` on to workers, which inherit the environment."""
-    logging.getLogger().addHandler(logging.NullHandler())  # or warnings of libraries go to standard error
     fast = "not slow" in config.getoption("-m")
     settings.load_profile("fast" if fast else "all")
     if fast:
