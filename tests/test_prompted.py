@@ -231,6 +231,24 @@ def test_probabilities_that_lack_are_counted_and_not_passed_over():
     assert reading.read(whole, ("no", "yes")).p.tolist() == [[0.2, 0.8, 0.0], [0.5, 0.5, 0.0]]
 
 
+def test_label_mass_stands_before_any_flip_rate_where_a_model_returned_it():
+    one, other = (answers("yes", "no", "yes").with_columns(model=pl.lit(name)) for name in "ab")
+    table = pl.concat([one.with_columns(label_mass=pl.Series([0.5, 0.25, None])), other], how="diagonal")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        usual = [(score.model, score.metric) for score in ow.score(table)]
+        assert "label_mass" not in {score.metric for score in ow.score(other, "all")}
+    assert [model for model, metric in usual if metric == "label_mass"] == ["a"]
+    assert usual.index(("a", "label_mass")) < usual.index(("a", "flip_rate"))
+    with pytest.warns(UserWarning, match=r"b: not measured: label_mass \(no label mass\)"):
+        [found, _, _] = ow.score(table, ["flip_rate", "label_mass"])
+    assert (found.metric, found.value, found.n_answers, found.unit) == ("label_mass", 0.375, 2, "share")
+    with pytest.raises(Unmeasurable, match="no label mass, which label_mass needs"):
+        ow.score(other, "label_mass")
+    with pytest.raises(Unmeasurable, match=r"label_mass: found 1\.5"):
+        ow.score(one.with_columns(label_mass=pl.Series([0.5, 1.5, None])), "label_mass")
+
+
 def test_unread_answers_raise_no_suspicion():
     table = answers("yes", UNREADABLE, "no", **{"p:no": [0.2, None, 0.9], "p:yes": [0.8, None, 0.1]})
     with warnings.catch_warnings(record=True) as caught:
@@ -398,9 +416,12 @@ def test_the_page_and_the_manifest_count_what_could_not_be_read(tmp_path):
             models=[f"m={spec}"],
             check=[],
             out=tmp_path / "run",
-            metrics=["flip_rate"],
+            metrics=["flip_rate", "label_mass"],
+            require=["label_mass >= 0.1"],
             canary=False,
             cache=False,
         )
     assert run.manifest["answered"]["m"]["unreadable"] == 2
+    assert [one.metric for one in run.scores] == ["label_mass", "flip_rate"]
+    assert 'id="mass">Of the probability, the labels had ' in run.report.read_text(encoding="utf-8")
     assert "2 of 16\u00a0answers of" in run.report.read_text(encoding="utf-8")

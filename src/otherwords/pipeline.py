@@ -66,6 +66,7 @@ from .scoring.select import (
     choose,
     columns_needed,
     explain_no_pairs,
+    keep_of_model,
     keep_original_metrics,
     keep_supported,
     metrics_by_role,
@@ -515,7 +516,8 @@ def scored(
             own: list[Score] = []
             for role, (table, place) in roles.items():
                 answers_of = of_model(table, place, model)
-                own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
+                using_here = keep_of_model(by_role[role], answers_of[0], lenient, model)
+                own += measure_groups(using_here, *answers_of, columns_of(table, by), labels, settings, lenient)
             order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
             scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
         ordinary = by_role["rewordings"]

@@ -28,7 +28,7 @@ KIND = "metrics"
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 LABELS = ("entailment", "neutral", "contradiction")
 REPEATS = ("again:usual:1", "again:usual:2", "again:cold:1")
-NEEDS = ("no gold labels", "no originals", "a problem with two variants", "the same asked again")
+NEEDS = ("no gold labels", "no originals", "a problem with two variants", "the same asked again", "label mass")
 WORDS = ("a", "dog", "runs", "in", "the", "park", "while", "it", "rains")
 
 
@@ -48,7 +48,8 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
     frame = pl.DataFrame(
         rows, schema=[*columns, *(f"p:{label}" for label in LABELS)], orient="row", infer_schema_length=None
     )
-    return frame.with_columns(asked_again(frame, seed, name) for name in REPEATS)
+    mass = [None if row and chance.random() < 0.2 else chance.random() for row in range(frame.height)]
+    return frame.with_columns(*(asked_again(frame, seed, name) for name in REPEATS), label_mass=pl.Series(mass))
 
 
 def asked_again(frame: pl.DataFrame, seed: int, name: str) -> pl.Series:
@@ -296,6 +297,16 @@ def test_repeats_matter_only_where_they_are_needed(metric):
         assert str(values(metric, without)) == str(values(metric, frame))
 
 
+def test_label_mass_matters_only_where_it_is_needed(metric):
+    for frame in SEVERAL:
+        without = frame.with_columns(pl.lit(None, pl.Float64).alias("label_mass"))
+        if metric.label_mass:
+            with refuses(Unmeasurable):
+                metric.rows(read_as_given(metric, without))
+            return
+        assert str(values(metric, without)) == str(values(metric, frame))
+
+
 def read_as_given(metric, frame):
     """One model's answers or two equal ones, in the role that the metric looks at."""
     if metric.uses == "contrasts":
@@ -323,7 +334,8 @@ def test_the_page_of_metrics_says_what_it_needs(bound, metric):
         if line.startswith(tuple(f"| {need}" for need in NEEDS))
     }
     documented = tuple(bound.plugin.name in rows[need] for need in NEEDS)
-    assert documented == (not metric.gold, not metric.original, metric.fewest > 1, metric.repeats)
+    needs = (not metric.gold, not metric.original, metric.fewest > 1, metric.repeats, metric.label_mass)
+    assert documented == needs
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):

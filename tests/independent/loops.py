@@ -1044,6 +1044,15 @@ def template_flips(models: Sequence[Answers]) -> Numbers:
     return _one(ratio(pieces))
 
 
+def label_mass(data: Answers) -> Numbers:
+    """The mean of what the labels had of the probability, over the answers of which it is known."""
+    pieces = []
+    for b in data.buckets:
+        known = [row["mass"] for row in (b.original, *b.variants) if row["mass"] is not None]
+        pieces.append((b, sum(known, Fraction(0)), len(known), len(known)))
+    return _one(ratio(pieces))
+
+
 def unreadable(data: Answers) -> Numbers:
     """Of all answers, those that could not be read."""
     pieces = []

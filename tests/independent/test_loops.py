@@ -76,6 +76,8 @@ class Table:
     known: list[str] = field(default_factory=list)
     #: How often the same was asked again, by way.
     again: dict[str, int] = field(default_factory=dict)
+    #: Whether it says what the labels had of the probability.
+    mass: bool = False
 
     def frame(self) -> pl.DataFrame:
         """As a user has it."""
@@ -99,6 +101,8 @@ class Table:
         repeats = [(way, number) for way, count in self.again.items() for number in range(1, count + 1)]
         for way, number in repeats:
             columns[f"again:{way}:{number}"] = [row["again"][way][number - 1] for row in self.rows]
+        if self.mass:
+            columns["label_mass"] = [None if row["mass"] is None else float(row["mass"]) for row in self.rows]
         draw = random.Random(f"frame {self.seed}")
         if self.probabilities:
             for label in draw.sample(self.labels, len(self.labels)):
@@ -125,6 +129,7 @@ def make_table(seed: int) -> Table:
     table = _draw_table(draw, seed)
     _make_unreadable(table)
     _ask_again(table)
+    _weigh_labels(table)
     table.specs = choose_metrics(table, draw)
     return table
 
@@ -152,6 +157,17 @@ def _ask_again(table: Table) -> None:
             way: [_repeat(draw, row["pred"], labels, habit, whole) for _ in range(count)]
             for way, count in table.again.items()
         }
+
+
+def _weigh_labels(table: Table) -> None:
+    """Of some tables, what the labels had of the probability; some servers did not return it, but all with one."""
+    draw = random.Random(f"mass {table.seed}")
+    table.mass = draw.random() < 0.5
+    begun = set()
+    for row in table.rows:
+        whole = row["model"] not in begun and not row.get("contrast") and not row.get("control")
+        begun |= {row["model"]} if whole else set()
+        row["mass"] = Fraction(draw.randint(0, 100), 100) if whole or draw.random() < 0.7 else None
 
 
 def _repeat(draw: random.Random, pred: str, labels: Sequence[str], habit: float, whole: bool) -> str | None:
@@ -334,6 +350,7 @@ def _allows(table: Table, name: str, merge: str, options: Mapping[str, Any]) -> 
         name in APART
         or name in TESTSET
         or (name in REPEATS and not table.again)
+        or (name == "label_mass" and not table.mass)
         or (name == "way_flips" and "cold" not in table.again)
     ):
         return False
@@ -570,6 +587,8 @@ def test_arrays_are_measured_like_tables(seed: int) -> None:
     if table.again:
         times = {way: range(count) for way, count in table.again.items()}
         columns["again"] = {way: [[row["again"][way][i] for row in table.rows] for i in n] for way, n in times.items()}
+    if table.mass:
+        columns["label_mass"] = [None if row["mass"] is None else float(row["mass"]) for row in table.rows]
     data = table.answers("m0")
     for name in random.Random(seed).sample(names, min(8, len(names))):
         numbers = LOOPS[name](data, **table.specs[name])

@@ -79,12 +79,25 @@ def test_a_label_outside_the_top_is_unknown_and_not_zero():
     np.testing.assert_allclose(answer.mass, [0.9])
 
 
-@pytest.mark.parametrize("top", [(), ({},), ({"hm": -0.1},)])
-def test_without_any_label_in_the_top_it_cannot_be_read(top):
-    answer = ask(Replying(Completion("hm", top=top)))
+def test_without_any_label_in_the_top_it_cannot_be_read():
+    answer = ask(Replying(Completion("hm", top=({"hm": -0.1},))))
     assert answer.answers == [None]
     assert np.isnan(answer.p).all()
     assert answer.mass.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("reply", [Completion("hm"), Completion("hm", top=({},)), Completion("n", top=({"n": -0.1},))])
+def test_what_a_server_did_not_tell_is_no_mass_of_zero(reply):
+    replies = iter([Completion("yes", top=({"yes": math.log(0.5), "no": math.log(0.2)},)), reply])
+    words = {"neutral": "nein", "contradiction": "no", "entailment": "yes"}
+    answer = ask(Replying(lambda _: next(replies)), NLI, count=2, template=template_of(words))  # the last comes first
+    assert answer.answers == [None, "entailment"]
+    np.testing.assert_allclose(answer.mass, [np.nan, 0.7])
+
+
+def test_what_a_server_did_not_score_is_no_mass_of_zero():
+    can = Capabilities(logprobs=5, scoring=True)
+    assert ask(Replying(Completion(""), can), readout="score").mass is None
 
 
 def test_a_token_that_may_begin_several_labels_belongs_to_none():

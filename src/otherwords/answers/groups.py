@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
-from ..frames import TEMPLATE
+from ..frames import LABEL_MASS, TEMPLATE
 from ..problem import rounded
 from .looked_up import ANSWERS, is_looked_up, look_up
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
@@ -47,6 +47,11 @@ def of_model(answers: pl.DataFrame, place: Location, model: str) -> tuple[pl.Dat
 def has_templates(answers: pl.DataFrame) -> bool:
     """Whether a model was asked by a template."""
     return TEMPLATE in answers.columns and answers[TEMPLATE].count() > 0
+
+
+def has_label_mass(answers: pl.DataFrame) -> bool:
+    """Whether a model returned what its labels had of the probability, with any answer."""
+    return LABEL_MASS in answers.columns and answers[LABEL_MASS].count() > 0
 
 
 def base_model(answers: pl.DataFrame) -> str:

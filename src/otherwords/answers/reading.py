@@ -106,7 +106,7 @@ def check_columns(frame: pl.DataFrame, where: Location, name: str = "") -> None:
         python = f"{{{name!r}: {python}}}" if name else python
         fix += f": {'use' if columns else 'map one with'} {shown} (in Python columns={python})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
-    known = ("bucket", "variant", "gold", "pred", "model", "cluster")
+    known = ("bucket", "variant", "gold", "pred", "model", "cluster", LABEL_MASS)
     for name in frame.columns:
         if (name in known or name.startswith(("p:", AGAIN))) and frame[name].dtype.is_nested():
             fix = "give one name or number per answer"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.groups import has_label_mass
 from ..answers.repeats import FIX, has_repeats
 from ..answers.roles import Role
 from ..answers.table import SINGLE, Answers, Array, probabilities
@@ -25,9 +26,10 @@ FIXES = {
     "gold labels": "give the right answers in a column `gold` (in data: `label`), or name their column with --field",
     "originals": "give the answers to the originals: rows with an empty `variant`",
     "repeats": FIX,
+    "label mass": "ask a language model with readout=tokens or readout=score, where its server gives probabilities",
 }
-#: The message about a model that was not asked again.
-NO_REPEATS = "no repeats"
+#: Those that most tables lack, so that nothing is missing where they do.
+UNUSUAL = ("repeats", "label mass")
 
 
 def ratio(totals: Array) -> Array:
@@ -100,10 +102,11 @@ class Metric:
     only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
     that it compares texts with.
 
-    Five fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
+    Six fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
     with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction. `repeats` is
-    true where the same must have been asked again, `templates` where it must have been asked by templates.
+    true where the same must have been asked again, `templates` where it must have been asked by templates, `label_mass`
+    where answers must say what the labels had of the probability.
     A table without any lacks nothing, then: the metric is left out, or says so itself where it was asked for by name.
 
     Three more are checked as well. `bounds` are the least and greatest value (of three labels, where that matters).
@@ -139,6 +142,7 @@ class Metric:
     labels_only: bool = False
     repeats: bool = False
     templates: bool = False
+    label_mass: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
@@ -151,24 +155,32 @@ class Metric:
         """
         models: list[Answers] = answers if isinstance(answers, list) else [answers]
         for one in models:
-            if lacking := self.lacking(one.has_gold, one.has_originals, has_repeats(one.frame)):
+            mass = has_label_mass(one.frame)
+            if lacking := self.lacking(one.has_gold, one.has_originals, has_repeats(one.frame), mass):
                 raise Unmeasurable(f"no {lacking}", where=one.model, fix=FIXES[lacking])
         rows = self.statistics(answers)
         if self.fewest > 1 and all(one.n_variants.max() < self.fewest for one in models):
             return np.zeros_like(rows)
         return rows
 
-    def lacking(self, gold: bool, originals: bool, repeats: bool) -> str:
+    def lacking(self, gold: bool, originals: bool, repeats: bool, label_mass: bool) -> str:
         """What it needs and a table lacks that has these, or not; empty where it has all.
 
-        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False)
+        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False, repeats=False, label_mass=False)
         'originals'
         """
         if self.repeats and not repeats:
             return "repeats"
+        if self.label_mass and not label_mass:
+            return "label mass"
         if self.gold and not gold:
             return "gold labels"
         return "originals" if self.original and not originals else ""
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it needs what most tables lack: UNUSUAL."""
+        return self.repeats or self.label_mass
 
     @property
     def needs(self) -> str:
@@ -183,6 +195,7 @@ class Metric:
             "two variants": self.fewest > 1,
             "repeats": self.repeats,
             "templates": self.templates,
+            "label mass": self.label_mass,
         }
         return ", ".join(name for name, needed in needs.items() if needed)
 

@@ -1,17 +1,62 @@
-"""What language models add to a flip rate: answers that cannot be read, and answers that change with the template."""
+"""What language models add to a flip rate: how far they meant a label, what cannot be read, what a template changes."""
 
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from ..answers.groups import base_model
 from ..answers.table import Answers, Array
-from ..errors import Unmeasurable
-from ..problem import UNREADABLE
+from ..errors import Unmeasurable, shorten
+from ..frames import LABEL_MASS, MISSING
+from ..problem import TOLERANCE, UNREADABLE
 from ..registry import metrics
 from .metric import Metric
+
+
+@metrics("label_mass.v1")
+def label_mass() -> Any:
+    """What the labels together had of the model's probability: the mean over answers, to originals and variants.
+
+    Answers without it, because the server did not return enough or a text was read, do not count. Near 0, the model
+    would rather say something else, and its labels are hardly answers.
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "pred": ["yes", "no", "yes"]}
+    >>> ow.measure("label_mass", **rows, label_mass=[0.75, 0.25, None]).value
+    0.5
+    """
+
+    def statistics(answers: Answers) -> Array:
+        mass = _masses(answers)
+        there = ~np.isnan(mass)
+        return np.column_stack([answers.add_by_bucket(mass, there), answers.sum_by_bucket(there)])
+
+    return Metric(
+        statistics,
+        uses="both",
+        gold=False,
+        blind=True,
+        compared=False,
+        counted=lambda rows: rows[:, 1:],
+        label_mass=True,
+    )
+
+
+def _masses(answers: Answers) -> Array:
+    """The column of label masses, NaN where an answer has none; refused where one is no share."""
+    column = answers.frame[LABEL_MASS]
+    text = column.cast(pl.String).str.strip_chars()
+    known = text.set(text.is_in(MISSING), None)
+    mass = known.cast(pl.Float64, strict=False)
+    wrong = known.is_not_null() & ~mass.is_between(0, 1 + TOLERANCE).fill_null(False)
+    if wrong.any():
+        fix = "give a share from 0 to 1, or nothing where it is not known"
+        message = f"found {shorten(column.filter(wrong)[0])}"
+        raise Unmeasurable(message, where=answers.model, field=LABEL_MASS, fix=fix)
+    return np.minimum(mass.fill_null(np.nan).to_numpy(), 1.0)
 
 
 @metrics("unreadable.v1")

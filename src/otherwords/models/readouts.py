@@ -46,7 +46,8 @@ _ENDS = ".,;:!?()]}"
 class Read(NamedTuple):
     """One answer: a label or None, the log-probability of each label (NaN: unknown), whether it may be stored.
 
-    `logs` is None where the readout gives no probabilities; `reply` is what was said.
+    `logs` is None where nothing is known of probabilities, so that the labels have no mass, not one of 0; `reply` is
+    what was said.
     """
 
     label: str | None
@@ -217,10 +218,10 @@ class Readout:
         if reply.finish == FILTER:
             return _WITHHELD
         top = reply.top[0] if reply.top else {}
-        logs = label_logs(top, self._texts, exact=self.template.exact)
         likeliest = max(top, key=lambda token: top[token], default=reply.text)
-        if len(self._begun_by(likeliest)) > 1:  # another label than these would be a guess
-            return Read(None, (math.nan,) * len(logs), reply=likeliest)
+        if not top or len(self._begun_by(likeliest)) > 1:  # any label would be a guess, and so would their mass
+            return Read(None, reply=likeliest)
+        logs = label_logs(top, self._texts, exact=self.template.exact)
         return _best(logs, self._labels)._replace(reply=likeliest)
 
     def _score(self, requests: Sequence[Request]) -> list[Read]:
@@ -235,6 +236,8 @@ class Readout:
     def _from_scores(self, replies: Sequence[Completion]) -> Read:
         if any(one.finish == FILTER for one in replies):
             return _WITHHELD
+        if all(one.score is None for one in replies):
+            return Read(None)
         scores = [np.nan if one.score is None else one.score for one in replies]
         return _best(np.array(scores, np.float64), self._labels)
 

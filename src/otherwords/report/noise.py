@@ -37,6 +37,23 @@ def noise_sentence(scores: Sequence[Score]) -> str:
     )
 
 
+def mass_sentence(scores: Sequence[Score]) -> str:
+    """What the labels of each language model had of its probability; empty where no server returned it.
+
+    >>> mass = Score("label_mass", "label_mass.v1()", "m", None, 0.02, 0.01, 0.04, 50, 100)
+    >>> print(mass_sentence([mass]).replace("\u00a0", " ").partition(": ")[0])
+    Of the probability, the labels had 2.0 % [1.0, 4.0] with m
+    """
+    found = _of_models(scores, "label_mass")
+    if not found:
+        return ""
+    least, most = (choose(found, key=lambda model: found[model].value or 0.0) for choose in (min, max))
+    named = list(found) if len(found) <= _NAMED else [least, most]
+    parts = ", and ".join(f"{_share(found[model])} with {model}" for model in named)
+    some = "" if len(found) <= _NAMED else f" (the least and the most of {len(found)} models)"
+    return f"Of the probability, the labels had {parts}{some}: near 0, a model would rather say something else."
+
+
 def noise_unknown(manifest: Mapping[str, Any]) -> str:
     """That the noise of models was not measured, though their answers vary, and how to measure it; else nothing.
 

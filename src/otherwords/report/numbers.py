@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..problem import Score
 from ..registry import metrics as registered
-from ..scoring.select import NOISE
+from ..scoring.select import FIRST
 
 #: Heading and definition of the metrics that every study has; others are shown under their own name.
 MEANINGS = {
@@ -42,6 +42,13 @@ MEANINGS = {
     "pa": (
         "Pattern accuracy",
         "Share of problems with at least 90\u00a0% (or what the signature says) of their rewordings right.",
+    ),
+    "label_mass": (
+        "Label mass",
+        (
+            "What the labels together had of a language model's probability: the mean over originals and rewordings. "
+            "Near 0, it would rather say something else, and its answers say little."
+        ),
     ),
     "repeat_flips": (
         "Noise floor",
@@ -218,7 +225,7 @@ def _split(group: str | None) -> tuple[str, str]:
 
 def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> ScoreTable:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
-    keys.sort(key=lambda key: (key[0].partition("(")[0] not in NOISE, key[0] != HEADLINE))
+    keys.sort(key=lambda key: (key[0].partition("(")[0] not in FIRST, key[0] != HEADLINE))
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
     lines = [(value, model) for value in _unique(v for v, *_ in cells) for model in _unique(m for _, m, *_ in cells)]
     rows = [

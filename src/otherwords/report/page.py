@@ -27,7 +27,7 @@ from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
 from ..validity.funnel import funnel
 from . import accounts, flips, numbers, plot
-from .noise import noise_sentence, noise_unknown
+from .noise import mass_sentence, noise_sentence, noise_unknown
 
 #: The order of the footer; entries of the manifest that are not named here follow in their own order.
 _FOOTER = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
@@ -122,6 +122,7 @@ def render_parts(
         anchors={model: f"m{place}" for place, model in enumerate(models, 1)},
         constant=constant,
         canary=not _is_off(manifest, "canary"),
+        mass=mass_sentence(own),
         noise=noise_sentence(own),
         noise_unknown=noise_unknown(manifest),
         sentence=plot.sentence(own, bars_in_order, constant),

@@ -15,7 +15,7 @@ from ..answers.looked_up import check_files, is_looked_up
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
-from ..frames import is_unmarked, kept
+from ..frames import LABEL_MASS, TEMPLATE, is_unmarked, kept
 from ..metrics.metric import as_metric
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache
@@ -125,9 +125,10 @@ def refuse_own_files(study: Study, opened: OpenedData, folder: RunFolder) -> Non
 
 
 class Gives(NamedTuple):
-    """What there will be of a model besides labels: probabilities, answers to what is asked again."""
+    """What there will be of a model besides labels: probabilities, label mass, answers to what is asked again."""
 
     probabilities: bool
+    label_mass: bool
     repeats: Sequence[Repeat]
 
 
@@ -147,7 +148,7 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
         warn_remembered(model, again)
         if study.canary:
             run_canary(model, cache)
-        gives[model.name] = Gives(_gives_probabilities(model, cache) if study.canary else True, again)
+        gives[model.name] = Gives(*_gives(model, cache, study.canary), again)
         del model  # before the next is loaded
         current().advance(1)
     current().done()
@@ -156,10 +157,16 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
     return dict(reversed(gives.items()))
 
 
-def _gives_probabilities(model: Answerer, cache: Cache) -> bool:
-    """As its answers to the canary show, which are stored; true where there are none."""
+def _gives(model: Answerer, cache: Cache, canary: bool) -> tuple[bool, bool]:
+    """Whether a model gives probabilities and label mass, as its stored answers to the canary show.
+
+    Where there are none, it may: any model probabilities, and one that is asked by a template label mass.
+    """
     batch = canary_batch(model.task)
-    return not len(batch) or any(answer.p is not None for answer in ask(batch.columns, model, cache))
+    if not canary or not len(batch):
+        return True, TEMPLATE in model.model.columns
+    answers = list(ask(batch.columns, model, cache))
+    return any(one.p is not None for one in answers), any(one.mass is not None for one in answers)
 
 
 def refuse_wrong_groups(
@@ -315,6 +322,7 @@ def _invented(suite: pl.DataFrame, model: str, task: Task, gives: Gives, texts: 
     given |= {one.column: given["pred"] for one in gives.repeats}
     stated = labels if gives.probabilities else ()
     shares = {f"p:{label}": [float(pred == label) for pred in given["pred"]] for label in stated}
+    shares |= {LABEL_MASS: [1.0] * count} if gives.label_mass else {}
     head = suite.select(
         pl.lit(model).alias("model"),
         pl.coalesce("of", "id").alias("bucket"),
@@ -322,6 +330,6 @@ def _invented(suite: pl.DataFrame, model: str, task: Task, gives: Gives, texts: 
         pl.col("label").alias("gold"),
     )
     others = suite.drop("id", "of", "label", *(() if texts else task.fields)).drop(
-        f"^p:.*|{AGAIN}.*$", *given, strict=False
+        f"^p:.*|{AGAIN}.*$", LABEL_MASS, *given, strict=False
     )
     return pl.concat([head, pl.DataFrame({**given, **shares}), others], how="horizontal")

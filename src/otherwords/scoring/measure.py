@@ -18,6 +18,7 @@ from ..answers.roles import Role
 from ..answers.suspicions import warn_suspicious
 from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, setting, shorten
+from ..frames import LABEL_MASS
 from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Repeat, Score
 from ..registry import Bound, metrics
@@ -90,6 +91,7 @@ def measure(
     cluster: npt.ArrayLike | None = None,
     p: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
     again: Mapping[str, Sequence[npt.ArrayLike]] | None = None,
+    label_mass: npt.ArrayLike | None = None,
     labels: Sequence[str] = (),
     part: str = "",
     model: str = "model",
@@ -104,8 +106,9 @@ def measure(
     and is empty ("" or None) for the original, of which each bucket has one. `gold`, or the originals, may be left out
     where the metric does not need them. `p` holds probabilities by label, or a row per answer with a column for each of
     `labels`. `again` holds, by way ("usual", "cold"), the answers to the same, a list for each time that it was asked
-    again. `part` picks a number of a metric that gives several. A metric of contrasts takes all variants as
-    contrasts, one of controls as controls. Texts and several models need a table: `otherwords.score`.
+    again; `label_mass` is what the labels had of a language model's probability. `part` picks a number of a metric that
+    gives several. A metric of contrasts takes all variants as contrasts, one of controls as controls. Texts and several
+    models need a table: `otherwords.score`.
 
     >>> score = measure("flip_rate", gold=["yes"] * 3, pred=["yes", "no", "yes"], bucket=["a"] * 3, variant=["", 1, 2])
     >>> score.value, score.n_units, score.n_answers
@@ -117,6 +120,7 @@ def measure(
     if kind.across:
         raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
+    given |= {LABEL_MASS: label_mass}
     probabilities = {f"p:{label}": values for label, values in _by_label(p, labels).items()}
     repeated = {
         Repeat(way, number).column: values

@@ -314,7 +314,7 @@ def refuse_unanswerable(
         if one.model and one.model not in models:
             raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; there are: {', '.join(models)}")
         _refuse_group(one, table)
-        plain = bound.plugin.name in USUAL and not metric.repeats  # the other usual ones need nothing but labels
+        plain = bound.plugin.name in USUAL and not metric.is_unusual  # the other usual ones need nothing but labels
         if not plain and not metric.across:
             answers, where = of_model(table, place, one.model or models[0])
             data = read(answers, labels, where)

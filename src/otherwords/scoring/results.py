@@ -16,7 +16,7 @@ from ..problem import Score
 from ..significance.proportions import effective_size, shrink
 from .difference import Difference
 from .layout import Picture, draw, layout
-from .select import NOISE
+from .select import FIRST
 
 Row = TypeVar("Row", bound=Score | Difference)
 
@@ -76,7 +76,7 @@ class Results(list[Row]):
         """Scores whose groups also have values shrunk towards each other, and are ranked by them, greatest first.
 
         Of all groups of a column, for each model and metric: shares with Wilson's interval alone. The order of groups
-        is that of the first metric that is not about noise.
+        is that of the first metric that is not about noise or label mass.
         """
         rows: list[Any] = list(self)
         together: dict[tuple[str, str, str], list[int]] = {}
@@ -87,7 +87,7 @@ class Results(list[Row]):
         for (model, _, _), places in together.items():
             for place, row in zip(places, _shrink([rows[place] for place in places]), strict=True):
                 rows[place] = row
-                if row.metric.partition("(")[0] not in NOISE:
+                if row.metric.partition("(")[0] not in FIRST:
                     rank.setdefault((model, row.group), -(row.shrunk or 0.0))
         found: Results[Row] = Results(_ranked(rows, rank))
         found.__dict__.update(self.__dict__)  # what is noted about the whole list

@@ -13,13 +13,13 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import COLUMNS
 from ..answers.collapsing import collapse
-from ..answers.groups import has_templates
+from ..answers.groups import has_label_mass, has_templates
 from ..answers.repeats import has_repeats
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, setting
 from ..frames import LABEL_MASS, REJECTED, TEMPLATE
-from ..metrics.metric import FIXES, NO_REPEATS, Metric, as_metric, ratio, role_of
+from ..metrics.metric import FIXES, UNUSUAL, Metric, as_metric, ratio, role_of
 from ..problem import AGAIN, ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import ASKED, UNTIL
@@ -31,9 +31,11 @@ from ..storage.user_code import HERE, as_specs
 Result = TypeVar("Result")
 #: What stands before any flip rate, where the same was asked again: the noise, and what is left without it.
 NOISE = ("repeat_flips", "flip_rate_net")
-#: What is measured by default: the noise, and the numbers of the papers that need nothing but labels.
+#: The same with what a language model's labels had of the probability, where it is known.
+FIRST = ("label_mass", *NOISE)
+#: What is measured by default: these, and the numbers of the papers that need nothing but labels.
 USUAL = (
-    *NOISE,
+    *FIRST,
     *("accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
@@ -166,9 +168,9 @@ def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
 
 
 def _noise_first(chosen: Sequence[Bound]) -> list[Bound]:
-    """Metrics in their order, but for those of noise: they stand before the first flip rate."""
+    """Metrics in their order, but for those of noise and label mass: they stand before the first flip rate."""
     place = next((number for number, one in enumerate(chosen) if family(one) == "flips"), len(chosen))
-    late = [one for one in chosen[place:] if one.plugin.name in NOISE]
+    late = [one for one in chosen[place:] if one.plugin.name in FIRST]
     return [*chosen[:place], *late, *(one for one in chosen[place:] if one not in late)]
 
 
@@ -210,7 +212,7 @@ def metrics_by_role(
     for role in ROLES:
         if role in there or not by_role[role]:
             continue
-        wanted = [one for one in by_role[role] if not lenient or not as_metric(one.function).repeats]
+        wanted = [one for one in by_role[role] if not lenient or not as_metric(one.function).is_unusual]
         names = ", ".join(one.plugin.name for one in wanted)
         lacking, fix = _LACKING[role]
         lacking = lacking.format(there=" and ".join(there))
@@ -240,14 +242,15 @@ def keep_supported(
     """The metrics that need nothing which the table of their role lacks: gold labels, or originals.
 
     The others are refused; where they were not asked for by name nor `required` by a gate, they are left out, with one
-    warning for each reason; without one where nothing was asked again or by templates, as in most tables.
+    warning for each reason; without one where nothing was asked again, by templates, or has a label mass: most tables.
     """
     kept = dict(by_role)
     left_out: dict[str, list[str]] = {}
     for role, table in tables.items():
         gold, originals = table["gold"].count() > 0, not is_variant(table["variant"]).all()
-        repeats, templates = has_repeats(table), has_templates(table) or not lenient
-        lacks = {one.signature: as_metric(one.function).lacking(gold, originals, repeats) for one in by_role[role]}
+        special = has_repeats(table), has_label_mass(table)
+        templates = has_templates(table) or not lenient
+        lacks = {one.signature: as_metric(one.function).lacking(gold, originals, *special) for one in by_role[role]}
         fitting = [one for one in by_role[role] if templates or not as_metric(one.function).templates]
         kept[role] = [one for one in fitting if not lacks[one.signature]]
         for one in by_role[role]:
@@ -256,11 +259,25 @@ def keep_supported(
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
-        if lacking == "repeats":
+        if lacking in UNUSUAL:
             continue
         warnings.warn(
             f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
         )
+    return kept
+
+
+def keep_of_model(chosen: Sequence[Bound], table: pl.DataFrame, lenient: bool, model: str) -> list[Bound]:
+    """The metrics for one model's answers: without label mass where it returned none, though others of its table did.
+
+    A warning says so of a metric that was asked for by name.
+    """
+    if has_label_mass(table):
+        return list(chosen)
+    kept = [one for one in chosen if not as_metric(one.function).label_mass]
+    if len(kept) < len(chosen) and not lenient:
+        names = ", ".join(title(one, [one]) for one in chosen if one not in kept)
+        warn_about(model, f"not measured: {names} (no label mass)")
     return kept
 
 
@@ -269,11 +286,12 @@ def read_collapsed(
 ) -> pl.DataFrame | None:
     """The distinct buckets of answers that come in parts, where metrics need no more; None where they need all.
 
-    Of a table whose asking was stopped by looking, the order of the clusters counts, too.
+    Of a table whose asking was stopped by looking, the order of the clusters counts, too. Where no answer has a label
+    mass, what is about it needs nothing.
     """
-    if not all(as_metric(one.function).labels_only for one in using):
-        return None
-    if any(UNTIL in part.collect_schema() for part in parts):
+    columns = {name for part in parts for name in part.collect_schema()}
+    chosen = [as_metric(one.function) for one in using]
+    if UNTIL in columns or not all(one.labels_only or (one.label_mass and LABEL_MASS not in columns) for one in chosen):
         return None
     return collapse(parts, by, labels)
 
@@ -372,7 +390,7 @@ def collect_measurable(
         except Unmeasurable as error:
             if not lenient:
                 raise
-            if error.message != NO_REPEATS:  # some models answer the same text the same, which was said
+            if error.message.removeprefix("no ") not in UNUSUAL:  # some models have none, which was said
                 left_out.setdefault(error.message, []).append(title(bound, [bound]))
             continue
         if result is not None:
