@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,14 @@ def test_tokens_that_differ_in_case_and_spaces_are_summed():
     assert answer.answers == ["entailed"]
     np.testing.assert_allclose(answer.p, [[0.75, 0.25]])
     np.testing.assert_allclose(answer.mass, [0.8])
+
+
+def test_a_task_may_spell_the_labels_of_a_template_otherwise():
+    task = replace(NLI, name="own", labels=("Entailment", "Neutral", "Contradiction"))
+    top = {"entail": math.log(0.5), "neutral": math.log(0.3), "contr": math.log(0.1)}
+    answer = ask(Replying(Completion("entail", top=(top,))), task, template="words-nli", readout="tokens")
+    assert answer.answers == ["Entailment"]
+    np.testing.assert_allclose(answer.mass, [0.9])
 
 
 def test_an_exact_readout_sums_nothing(tmp_path):

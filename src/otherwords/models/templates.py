@@ -278,7 +278,10 @@ def _plan(table: Mapping[str, Any], where: str) -> ShotPlan:
 
 
 def _suited(template: Template, task: Task) -> Template:
-    """The template, after a check that it asks about this task, about every field of it, and about nothing else."""
+    """The template, after a check that it asks about this task, about every field of it, and about nothing else.
+
+    Its labels are spelled as the task spells them.
+    """
     where, own = template.where, template.task
     if own.fields != task.fields or {*map(label_key, own.labels)} != {*map(label_key, task.labels)}:
         fix = f"use a template for {task.name}: fields {', '.join(task.fields)}, labels {', '.join(task.labels)}"
@@ -292,7 +295,10 @@ def _suited(template: Template, task: Task) -> Template:
     if missing := [name for name in task.fields if name not in used["prompt"]]:
         fix = f"write {{{missing[0]}}} where its text is to stand"
         raise BadInput(f"has no place for the field {', '.join(missing)}", where=where, field="prompt", fix=fix)
-    return replace(template, task=task)
+    spelled = {label_key(label): label for label in task.labels}
+    return replace(
+        template, task=task, words={spelled[label_key(label)]: word for label, word in template.words.items()}
+    )
 
 
 def _places(text: str, where: str, key: str) -> list[str]:
