@@ -100,7 +100,7 @@ def assert_same(
 
 
 def test_the_usual_metrics_look_at_labels_alone() -> None:
-    assert {*USUAL} <= {name.partition(".")[0] for name in declared()}
+    assert {*USUAL} - {"label_mass"} <= {name.partition(".")[0] for name in declared()}
     assert not {*PROBABILITIES} & {*declared()}
 
 
@@ -244,6 +244,8 @@ def test_metrics_that_need_more_than_labels_read_the_whole_table() -> None:
     parts = [answers(1, 20).lazy()]
     for name in ("flips_by_margin", "ks", "snr", *PROBABILITIES):
         assert read_collapsed(parts, choose(["flip_rate", name])[0], (), TASK.labels) is None
+    massive = parts[0].with_columns(label_mass=pl.lit(0.5))  # without such a column, nobody needs it
+    assert read_collapsed([massive], choose(())[0], (), TASK.labels) is None
     stopped = parts[0].with_columns(until=pl.lit(""))
     assert read_collapsed([stopped], choose(())[0], (), TASK.labels) is None
 

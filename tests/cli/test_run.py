@@ -98,7 +98,7 @@ def test_gates(cli, study, place):
     cli("run", "study.toml", "--require", "flip_rate<=1", "-q")
     assert "flip_rate is" in cli("run", "study.toml", "--require", "flip_rate<0", "-q", rc=1).stderr
     error = cli("run", "study.toml", "--require", "fliprate<0", "-q", "-o", "new", rc=2).stderr
-    assert "no score named 'fliprate'; did you mean flip_rate? There are: repeat_flips, flip_rate_net, acc" in error
+    assert "no score named 'fliprate'; did you mean flip_rate? There are: label_mass, repeat_flips, flip" in error
     assert not (place / "new").exists()
 
 
