@@ -56,7 +56,7 @@ def _masses(answers: Answers) -> Array:
         fix = "give a share from 0 to 1, or nothing where it is not known"
         message = f"found {shorten(column.filter(wrong)[0])}"
         raise Unmeasurable(message, where=answers.model, field=LABEL_MASS, fix=fix)
-    return np.minimum(mass.fill_null(np.nan).to_numpy(), 1.0)
+    return np.asarray(np.minimum(mass.fill_null(np.nan).to_numpy(), 1.0))
 
 
 @metrics("unreadable.v1")
