@@ -61,7 +61,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         *("r_r", "r_r_at", "r_s", "r_s_at", "r_s_without_neutral", "r_s_without_neutral_at", "too_few_variants"),
         "r_r_worst",
     ),
-    "shift": ("jsd_pairs", "jsd_means", "ks", "sigma"),
+    "shift": ("jsd_pairs", "jsd_means", "ks", "ks_split", "ks_labels", "sigma"),
     "contrasts": ("sensitivity", "contrast_accuracy", "contrast_consistency"),
 }
 #: Replicates beyond each end of a bootstrap interval, from which on the ends are worth printing.
