@@ -250,6 +250,7 @@ def _paper_as_json(outcome: PaperOutcome) -> dict[str, Any]:
 
 
 _command("merge", "MERGE: is a model right in enough variants of a problem, with shared words replaced?")
+_command("parte", "PaRTE: how often does a model change its answer where premise, hypothesis or both are paraphrased?")
 _command(
     "sensitivity",
     "Semantic sensitivity: which problems that a model answers right can be reworded so that it changes its mind?",

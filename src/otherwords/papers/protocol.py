@@ -48,6 +48,7 @@ TRIED = 40
 #: The papers that have a protocol of this kind: the module and the class of each.
 PROTOCOLS: dict[str, tuple[str, str]] = {
     "merge": ("merge_experiment", "Merge"),
+    "parte": ("parte_experiment", "Parte"),
     "sensitivity": ("sensitivity_experiment", "Sensitivity"),
 }
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -188,6 +189,17 @@ class Protocol(ABC, Generic[Settings]):
     def refuse(self) -> None:
         """Refuse settings that cannot work, before any work; data are not read yet."""
 
+    def data_sets(self) -> Mapping[str, PaperData]:
+        """All data that are read and drawn. Those that no model is asked are called after their table: `table~name`."""
+        return self.settings.datasets
+
+    def named_files(self) -> Mapping[str, str]:
+        """Digests of other files that decide what cells hold, by what they are."""
+        return {}
+
+    def refuse_problems(self, where: str, problems: pl.DataFrame) -> None:
+        """Refuse problems that cannot be used, such as those without a column that a step needs."""
+
     @abstractmethod
     def planned(self) -> Iterable[RunCell]:
         """The runs that can be known before any is done: what a dry run tries."""
@@ -206,10 +218,13 @@ class Protocol(ABC, Generic[Settings]):
         """Load the models' names, read and draw all data, and take the folder; what is there is kept."""
         settings = self.settings
         self.refuse()
-        content = {f"the data of {name}": data.signature() for name, data in settings.datasets.items()}
+        read = self.data_sets()
+        content = {f"the data of {name}": data.signature() for name, data in read.items()} | dict(self.named_files())
         refuse_other(self.folder, settings, content, (*self.may_change, "cache", "canary"), ("datasets", "models"))
-        for name, data in settings.datasets.items():
-            problems, self.tasks[name] = data.problems(f"datasets.{name}", settings.seed)
+        for name, data in read.items():
+            where = name.replace("~", ".") if "~" in name else f"datasets.{name}"
+            problems, self.tasks[name] = data.problems(where, settings.seed)
+            self.refuse_problems(where, problems)
             self.rows[name] = problems.height
             if not is_whole(self.problems(name)) or not read_part(self.problems(name)).equals(problems):
                 with atomic(self.problems(name)) as draft:
@@ -220,9 +235,9 @@ class Protocol(ABC, Generic[Settings]):
 
     def refuse_unfit_model(self, name: str) -> None:
         """Refuse a model that cannot be loaded, or not for the task of a data set, before any work."""
-        for dataset, task in self.tasks.items():
+        for dataset in self.settings.datasets:
             try:
-                load(self.spec(name), task, self.settings.models[name].label_map)
+                load(self.spec(name), self.tasks[dataset], self.settings.models[name].label_map)
             except BadInput as error:
                 fix = error.fix
                 raise BadInput(
@@ -246,7 +261,7 @@ class Protocol(ABC, Generic[Settings]):
             "models": [self.spec(one) for one in chosen], "label_map": maps, "seed": self.settings.seed,
             "cache": self.settings.cache, "canary": self.settings.canary, "plugins": self.settings.plugins, **settings,
         }  # fmt: skip
-        data = [self.settings.datasets[one].signature() for one in datasets]
+        data = [self.data_sets()[one].signature() for one in datasets]
         return RunCell(str(self.folder / "cells" / place), digest(data, study)[:16], study)
 
     def run(self, cell: RunCell) -> Path:

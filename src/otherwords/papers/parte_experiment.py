@@ -1,0 +1,338 @@
+"""PaRTE (Verma et al. 2023) on models and data of one's own.
+
+Sentences are paraphrased one by one. A paraphrase counts if it shares few words with its sentence (section 3), and if
+all checks that stand for the paper's raters verify it. Of several that do, the most similar one is taken. Premise,
+hypothesis and, where both were verified, both together are replaced; the label is checked once more. Then models are
+asked the originals and what was made of them, and a flip is an answer that changed, right or wrong.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import Field, field_validator
+
+from ..errors import BadInput
+from ..frames import by_bucket, rewordings
+from ..models.answering import load
+from ..pipeline import answer, check, score, vary
+from ..problem import TASKS, Score, Task, label_key
+from ..registry import checks, generators
+from ..storage.files import atomic, fingerprint
+from ..storage.run_folder import RunFolder, is_whole, read_part
+from .data import PaperData
+from .experiment import begin_cell, finish_cell, read_cell
+from .paper_page import PaperResults
+from .parte_tables import KINDS, Step, TestedData, make_results
+from .protocol import PaperSettings, Protocol, RunCell
+
+FIELDS = ("premise", "hypothesis")
+#: Table 2; the directions of Figure 1; and what merging labels hides.
+ACCURACIES = ("accuracy_original_weighted", "accuracy_variants", "flip_rate")
+DIRECTIONS = ("flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong")
+MERGING = {
+    "changed, three labels": "flip_rate", "changed, merged": "flip_rate_merged",
+    "lost by merging": "flips_lost_by_merging", "changed, p(N) + p(C)": "flip_rate_merged(by=probability)",
+}  # fmt: skip
+
+
+class ParteSettings(PaperSettings):
+    """What to try: see the template that `--init` writes."""
+
+    generator: str = "reworded(n=3, changes=0)"
+    jaccard: float = Field(0.75, gt=0, le=1)
+    verify: list[str] = Field(["stack"], min_length=1)
+    recheck: str = "label-safety"
+    source_column: str = ""
+    validation: dict[str, PaperData] = Field({})
+    mnli: dict[str, PaperData] = Field({})
+
+    @field_validator("validation", "mnli", mode="before")
+    @classmethod
+    def _more_data(cls, value: Any) -> Any:
+        return cls._data(value)
+
+    @field_validator("validation", "mnli", mode="after")
+    @classmethod
+    def _more_names(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return cls._file_names(value)
+
+
+class Parte(Protocol[ParteSettings]):
+    """The experiment: paraphrases made, filtered, verified and put together; then the models."""
+
+    name = "parte"
+    title = "PaRTE: paraphrased textual entailment (Verma et al. 2023)"
+    bibtex = """@inproceedings{verma2023parte,
+  title = {Evaluating Paraphrastic Robustness in Textual Entailment Models},
+  author = {Verma, Dhruv and Lal, Yash Kumar and Sinha, Shreyashee and Van Durme, Benjamin and Poliak, Adam},
+  booktitle = {Proceedings of the 61st Annual Meeting of the Association for Computational Linguistics},
+  year = {2023}
+}"""
+    methods = (
+        "Premises and hypotheses were paraphrased. Paraphrases that share too many words with their sentence (Jaccard "
+        "index) were left out, and those that the checks named in the settings did not verify. Of several, the most "
+        "similar was taken. Problems with a paraphrased premise, hypothesis, or both were asked, unless a last check "
+        "found that the label may have changed. The percentage of changed answers is over paraphrased problems; an "
+        "original counts as often as it has paraphrased versions, as in Verma et al. (2023). Intervals are over "
+        "clusters of problems that share a premise."
+    )
+    exhibits = ("Table 1", "Table 2", *(f"Figure {number}" for number in range(1, 8)))
+    kind = ParteSettings
+    quick_size = 60
+
+    # Before any work
+
+    def refuse(self) -> None:
+        """Refuse what is not there, a generator that cannot take one sentence, and data of another task."""
+        settings = self.settings
+        for field in FIELDS:
+            generators.make(self.generator(field))
+        for one in (*settings.verify, settings.recheck):
+            checks.make(one)
+        for name, data in self.data_sets().items():
+            task, where = data.source().chosen, name.replace("~", ".")
+            if task.fields != FIELDS:
+                fix = "give data of a task with premise and hypothesis (rte, nli)"
+                raise BadInput(f"{task.name} has other fields", where=where, field="task", fix=fix)
+            if name.startswith("mnli~") and task.labels != TASKS["nli"].labels:
+                fix = "give data with entailment, neutral and contradiction"
+                raise BadInput(f"{task.name} has other labels", where=where, field="task", fix=fix)
+
+    def data_sets(self) -> dict[str, PaperData]:
+        """The data that are tested, then those for validation, and those with three labels."""
+        more = {"validation": self.settings.validation, "mnli": self.settings.mnli}
+        named = {f"{table}~{name}": one for table, some in more.items() for name, one in some.items()}
+        return {**self.settings.datasets, **named}
+
+    def named_files(self) -> Mapping[str, str]:
+        """The verdicts of people."""
+        files = [path for one in (*self.settings.verify, self.settings.recheck) for path in checks.files(one)]
+        return {f"the file {path.name}": fingerprint(path)[:16] for path in files if path.is_file()}
+
+    def refuse_problems(self, where: str, problems: pl.DataFrame) -> None:
+        """Refuse data that are tested without the column of source tasks."""
+        column = self.settings.source_column
+        if column and where.startswith("datasets.") and column not in problems.columns:
+            fix = f"there are {', '.join(problems.columns)}"
+            raise BadInput(f"no column {column!r}", where=where, field="source_column", fix=fix)
+
+    def generator(self, field: str) -> str:
+        """The generator, for one of the two sentences."""
+        return generators.respell(self.settings.generator, field=field)
+
+    # Paraphrases
+
+    def suite(self, name: str) -> Path:
+        """Where originals and their paraphrased versions are."""
+        return self.folder / "data" / f"{name}~suite.parquet"
+
+    def paraphrased(self, name: str) -> list[Step]:
+        """Make the suite of a data set, unless it is there; give how many rows each step left."""
+        cell = self._making(name)
+        if read_cell(cell) is None or not is_whole(self.suite(name)):
+            place, task = begin_cell(cell), self.tasks[name]
+            problems = read_part(self.problems(name))
+            candidates = self._verified(self._distant(self._candidates(problems, task), task), task)
+            halves = _most_similar(candidates, checks.make(self.settings.verify[0]).name)
+            rows = self._rechecked(_recombined(problems, halves, self.settings.generator), task)
+            _write(place / "candidates.parquet", candidates)
+            _write(place / "recombined.parquet", rows)
+            _write(self.suite(name), _suite(problems, rows.filter("kept")))
+            finish_cell(cell, {"steps": _counts(candidates, halves, rows)})
+        return [Step(name.replace("~", " "), *one) for one in (read_cell(cell) or {})["steps"].items()]
+
+    def _making(self, name: str) -> RunCell:
+        return self.cell(f"{name.replace('~', '/')}/paraphrases", [name])
+
+    def _candidates(self, problems: pl.DataFrame, task: Task) -> pl.DataFrame:
+        """Originals, and the paraphrases of each sentence alone; `paraphrased` says of which."""
+        using = [self.generator(field) for field in FIELDS]
+        whole = vary(problems, using, task, self.settings.seed, suite=True)
+        texts = rewordings(whole, task)
+        side = pl.when(pl.col("premise") != pl.col("original:premise")).then(pl.lit("p")).otherwise(pl.lit("h"))
+        return whole.join(texts.select("id", side.alias("paraphrased")), on="id", how="left", maintain_order="left")
+
+    def _distant(self, whole: pl.DataFrame, task: Task) -> pl.DataFrame:
+        """Mark in `distant` the paraphrases that share few words with their sentence: Jaccard at most 0.75."""
+        judged = check(whole, f"jaccard=overlap(most={self.settings.jaccard})", task)
+        return judged.with_columns(distant=pl.col("check:jaccard").fill_null(value=True))
+
+    def _verified(self, whole: pl.DataFrame, task: Task) -> pl.DataFrame:
+        """The candidates; `verified` are distant ones that every check keeps. One without a verdict is not verified."""
+        judged = check(whole.filter("distant"), self.settings.verify, task)
+        names = [f"check:{checks.make(one).name}" for one in self.settings.verify]
+        verdicts = judged.select("id", pl.selectors.starts_with(*names), verified=pl.all_horizontal(names))
+        whole = whole.join(verdicts, on="id", how="left", maintain_order="left")
+        return whole.filter(pl.col("of").is_not_null()).with_columns(pl.col("verified").fill_null(value=False))
+
+    def _rechecked(self, rows: pl.DataFrame, task: Task) -> pl.DataFrame:
+        """The paraphrased problems; `kept` says whether they have the label of the original."""
+        judged = check(rows, self.settings.recheck, task).filter(pl.col("of").is_not_null())
+        verdict = f"check:{checks.make(self.settings.recheck).name}"
+        return judged.with_columns(kept=pl.col(verdict).fill_null(value=True))
+
+    # Models
+
+    def planned(self) -> Iterator[RunCell]:
+        """The runs of what was paraphrased; before that, of all candidates that checks keep: at least as many."""
+        overlap = f"jaccard=overlap(most={self.settings.jaccard})"
+        using, checking = [self.generator(field) for field in FIELDS], [overlap, *self.settings.verify]
+        for name in self.settings.datasets:
+            made = read_cell(self._making(name)) is not None and is_whole(self.suite(name))
+            yield self._tested(name) if made else self.cell(f"{name}/all", [name], vary=using, check=checking)
+
+    def _tested(self, name: str) -> RunCell:
+        """The run over a suite that is done: nothing is varied, nothing checked."""
+        task = asdict(self.tasks[name])
+        return self.cell(f"{name}/models", [name], data=[str(self.suite(name))], check=[], task=task)
+
+    def _unmerged(self, name: str) -> RunCell:
+        """The same texts without right labels, for models with three labels: their answers before merging."""
+        path = self.folder / "data" / f"{name}~unlabelled.parquet"
+        _write(path, read_part(self.suite(name)).with_columns(label=pl.lit(None, pl.String)))
+        return self.cell(
+            f"{name}/before-merging", [name], self.three_way, data=[str(path)], check=[], label_map={}, task="nli",
+            metrics=["flip_rate"],
+        )  # fmt: skip
+
+    def _with_three(self, name: str) -> RunCell:
+        """The answers to data with three labels."""
+        return self.cell(name.replace("~", "/"), [name], self.three_way, check=[], label_map={})
+
+    def _three_labels(self, name: str) -> dict[str, list[Score]]:
+        """The accuracy of models with three labels on a data set with three, as they are and merged to two."""
+        cell, settings = self._with_three(name), self.settings
+        path = Path(cell.folder) / "answers.parquet"
+        if read_cell(cell) is None:
+            begin_cell(cell)
+            asked = [
+                answer(
+                    str(self.problems(name)), self.spec(model), self.tasks[name],
+                    cache=settings.cache, canary=settings.canary,
+                )
+                for model in self.three_way
+            ]  # fmt: skip
+            columns = ["model", "bucket", "variant", "cluster", "gold", "pred"]
+            _write(path, pl.concat(one.select(columns) for one in asked))
+            finish_cell(cell, {"models": self.three_way})
+        answers = read_part(path)
+        merged = answers.with_columns(pl.col("gold", "pred").replace("contradiction", "neutral"))
+        ways = {"three labels": answers, "two labels": merged}
+        return {way: list(score(table, "accuracy_original")) for way, table in ways.items()}
+
+    @cached_property
+    def three_way(self) -> list[str]:
+        """The models that answer in the three labels of NLI, by their names; what other labels mean is not known."""
+        return [name for name in self.settings.models if self._has_three(name)]
+
+    def _has_three(self, name: str) -> bool:
+        try:
+            labels = load(self.spec(name), TASKS["nli"]).model.labels
+        except BadInput:  # they do not fit the task
+            return False
+        return {label_key(one) for one in labels} == {label_key(one) for one in TASKS["nli"].labels}
+
+    # Results
+
+    def results(self) -> PaperResults:
+        """Paraphrase all data, ask the models, and make tables and figures."""
+        steps = [step for name in self.data_sets() if not name.startswith("mnli~") for step in self.paraphrased(name)]
+        tested = [self._measured(name) for name in self.settings.datasets]
+        plain = {name: self._three_labels(f"mnli~{name}") for name in self.settings.mnli if self.three_way}
+        settings = self.settings
+        results = make_results(settings.models, tested, steps, plain, settings.source_column)
+        return replace(results, deviations=(*results.deviations, *self._deviations()))
+
+    def _measured(self, name: str) -> TestedData:
+        """A data set with all scores of its models."""
+        suite = read_part(self.suite(name))
+        if not suite.height:
+            fix = "give more problems, another generator, or a greater `jaccard`"
+            raise BadInput("no paraphrase was verified", where=f"datasets.{name}", fix=fix)
+        run, source = self.run(self._tested(name)), self.settings.source_column
+        by = ["sentences", "label", "original", *([source] if source else [])]
+        scores: list[Score] = [*score(run, [*ACCURACIES, *DIRECTIONS]), *score(run, "flip_rate", by=by)]
+        return TestedData(name, suite, scores, self._merging(name, run))
+
+    def _merging(self, name: str, run: Path) -> dict[str, list[Score]]:
+        """Flips before and after merging: of the most probable label, and by sums of probabilities."""
+        if self.tasks[name].labels != TASKS["nli"].labels:
+            if not self.three_way:
+                return {}
+            run = self.run(self._unmerged(name))
+        gives_p = any(one.startswith("p:") for one in RunFolder(run).scan("answers").collect_schema().names())
+        return {
+            title: list(score(run, metric))
+            for title, metric in MERGING.items()
+            if gives_p or "probability" not in metric
+        }
+
+    def _deviations(self) -> Iterator[str]:
+        settings, paper = self.settings, "the paper's people rate similarity (above 75 of 100) and grammar"
+        yield f"Paraphrases come from {settings.generator}; the paper's from a T5 tuned on PAWS, three a sentence."
+        people = [one for one in settings.verify if checks.read(one)[0].name == "human"]
+        if len(people) < len(settings.verify):
+            yield f"Verified by {', '.join(settings.verify)}; {paper}."
+        first = checks.make(settings.verify[0]).name
+        yield "A paraphrase on which a check gives no verdict is not verified."
+        yield f"The most similar paraphrase has the highest score of {first}, then the highest Jaccard index."
+        yield f"Labels are checked again by {settings.recheck}; in the paper by its authors."
+        if settings.jaccard != 0.75:
+            yield f"Jaccard at most {settings.jaccard:g}; the paper has 0.75."
+
+
+def _most_similar(candidates: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Of the verified paraphrases of a sentence, the one with the highest score of this check, then of Jaccard."""
+    order = [f"check:{name}:score", "check:jaccard:score"]
+    ranked = candidates.filter("verified").sort(
+        *order, descending=True, nulls_last=True, maintain_order=True
+    )  # of equals, the first that was made
+    return ranked.unique(["of", "paraphrased"], keep="first", maintain_order=True)
+
+
+def _recombined(problems: pl.DataFrame, halves: pl.DataFrame, generator: str) -> pl.DataFrame:
+    """The originals, and each with a paraphrased premise, hypothesis and, where both are verified, both."""
+    texts = problems
+    for side, field in zip("ph", FIELDS, strict=True):
+        new = halves.filter(pl.col("paraphrased") == side).select(pl.col("of").alias("id"), pl.col(field).alias(side))
+        texts = texts.join(new, on="id", how="left", maintain_order="left")
+    rows = [texts]
+    for kind in KINDS:
+        names = dict(zip("ph", FIELDS, strict=True))
+        whole = texts.drop_nulls(list(kind)).with_columns(
+            pl.col("id").alias("of"),
+            pl.format("{}_{}", "id", pl.lit(kind)).alias("id"),
+            pl.lit(generators.read(generator)[0].name).alias("how"),
+            pl.lit(kind).alias("paraphrased"),
+            pl.lit("both" if len(kind) == 2 else "one").alias("sentences"),
+            *(pl.col(side).alias(names[side]) for side in kind),
+        )
+        rows.append(whole)
+    return pl.concat(rows, how="diagonal_relaxed").drop("p", "h")
+
+
+def _suite(problems: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Each original that has a paraphrased version, before its versions."""
+    there = problems.filter(pl.col("id").is_in(rows["of"].unique().implode()))
+    plain = rows.drop("kept", pl.selectors.starts_with("check:"))
+    return by_bucket(pl.concat([there, plain], how="diagonal_relaxed"))
+
+
+def _counts(candidates: pl.DataFrame, halves: pl.DataFrame, rows: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """How many rows each step left, by what was paraphrased."""
+    steps = {
+        "candidates": candidates, "few shared words": candidates.filter("distant"),
+        "verified": candidates.filter("verified"), "most similar": halves,
+        "recombined": rows, "label kept": rows.filter("kept"),
+    }  # fmt: skip
+    return {step: dict(some["paraphrased"].value_counts(sort=True).iter_rows()) for step, some in steps.items()}
+
+
+def _write(path: Path, rows: pl.DataFrame) -> None:
+    if not is_whole(path) or not read_part(path).equals(rows):
+        with atomic(path) as draft:
+            rows.write_parquet(draft)
