@@ -188,7 +188,8 @@ class Parte(Protocol[ParteSettings]):
     def _tested(self, name: str) -> RunCell:
         """The run over a suite that is done: nothing is varied, nothing checked."""
         task = asdict(self.tasks[name])
-        return self.cell(f"{name}/models", [name], data=[str(self.suite(name))], check=[], task=task)
+        data = [str(self.suite(name))]
+        return self.cell(f"{name}/models", [name], data=data, check=[], task=task, metrics=["flip_rate"])
 
     def _unmerged(self, name: str) -> RunCell:
         """The same texts without right labels, for models with three labels: their answers before merging."""

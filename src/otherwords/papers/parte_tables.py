@@ -113,7 +113,7 @@ def _summary(models: Sequence[str], tested: Sequence[TestedData]) -> str:
 
 def _section_3(steps: Sequence[Step]) -> Table:
     columns = [TableColumn("data"), TableColumn("step"), *(TableColumn(name, "count") for name in KINDS.values())]
-    lines = [
+    lines: list[Row] = [
         [one.dataset, one.name, *(one.rows.get(kind, 0) for kind in KINDS), sum(one.rows.values())] for one in steps
     ]
     notes = ["Sentences up to the fourth step, problems from recombining on."]
