@@ -250,6 +250,7 @@ def _paper_as_json(outcome: PaperOutcome) -> dict[str, Any]:
 
 
 _command("merge", "MERGE: is a model right in enough variants of a problem, with shared words replaced?")
+_command("paranlu", "ParaNLU: how often is a model right, or wrong, on both of two phrasings of a problem?")
 _command("parte", "PaRTE: how often does a model change its answer where premise, hypothesis or both are paraphrased?")
 _command(
     "sensitivity",

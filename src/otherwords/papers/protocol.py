@@ -48,6 +48,7 @@ TRIED = 40
 #: The papers that have a protocol of this kind: the module and the class of each.
 PROTOCOLS: dict[str, tuple[str, str]] = {
     "merge": ("merge_experiment", "Merge"),
+    "paranlu": ("paranlu_experiment", "Paranlu"),
     "parte": ("parte_experiment", "Parte"),
     "sensitivity": ("sensitivity_experiment", "Sensitivity"),
 }
