@@ -265,7 +265,8 @@ def test_every_metric_of_a_family_exists_and_is_in_one() -> None:
 
 @pytest.mark.filterwarnings(FEWER)
 def test_all_metrics_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:
-    with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, ks_labels, ks_split, sigma \(the answers have no probabilities\)"):
+    lacking = r"not compared: .*jsd_pairs, ks, ks_labels, ks_split, sigma \(the answers have no probabilities\)"
+    with pytest.warns(UserWarning, match=lacking):
         found = {one.metric for one in compare(*two, ["all"], replicates=50)}
     assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "pvap", "majority_vote"} <= found
     assert not {name for name in found if name.startswith(("pa_curve", "majority_class", "jaccard", "snr"))}
