@@ -137,9 +137,8 @@ def test_too_many_changed_labels_leave_nothing(problems, tmp_path):
         model.classifier.weight.copy_(torch.stack([10 * same, 0 * same, 0 * same]))
         model.classifier.bias.copy_(torch.tensor([1e-3 - 10 * float(states.mean(dim=0) @ same), 0, -50]))
     folder = save(model, tmp_path / "close")
-    with refuses(GateFailed) as refusal:
+    with pytest.raises(GateFailed, match=r"of 30 labels differ"):  # how many depends on the processor
         export(str(folder), tmp_path / "place" / "out", on=[str(problems)])
-    assert "of 30 labels differ" in str(refusal.value)
     assert files(tmp_path / "place") == []
     assert export(str(folder), tmp_path / "out", on=[str(problems)], limit=1).comparison.rate > 0.01
 

@@ -81,6 +81,10 @@ _ANIMAL = re.compile(
     r"|apes?|dogs?|cats?|bears?|horses?|sheep|goats?|cattle|deer|antelopes?|ruminants?|carnivor\w+|bovine|swine|equine"
     r"|duck|goose|gull|hawk|eagle|owl|pigeon|fowl|crustaceans?|spiders?|arthropods?|mollusks?|offspring)\b"
 )
+#: How the definition of a part of an animal begins.
+_ANIMAL_PART = re.compile(
+    r"(?:an? |the )?(?:[\w-]+ ){0,4}?(?:foot|organ|structure|covering|part|limb|appendage|coat|skin|bone|nail|tail)\b"
+)
 _ONE = {"a", "an", "this", "that"}
 _THIRD = {"he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"}
 
@@ -340,8 +344,10 @@ def names_animal(noun: str) -> bool:
     noun = noun.lower()
     if noun in CREATURES:
         return True
-    first = lexicon().kinds_of_being(noun)[:1] == ["animal"]
-    return first and bool(_ANIMAL.search(lexicon().synsets(noun, "n")[0].gloss.partition(";")[0]))
+    if lexicon().kinds_of_being(noun)[:1] != ["animal"]:
+        return False
+    gloss = lexicon().synsets(noun, "n")[0].gloss.partition(";")[0]
+    return bool(_ANIMAL.search(gloss)) and not _ANIMAL_PART.match(gloss)
 
 
 # Adjectives

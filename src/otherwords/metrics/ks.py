@@ -79,10 +79,11 @@ def ks(bins: int = 100, only_right: bool = False, baseline: bool = False) -> Any
 
 @metrics("ks_split.v1")
 def ks_split(bins: int = 100, only_right: bool = False) -> Any:
-    """The same by whether the label flipped: of all variants, those that flipped, those that kept it, the difference.
+    """The statistic `ks` by whether the label flipped: of all variants, flipped ones, others, and the difference.
 
-    `only_right` looks at problems whose original is answered right, as the paper does. An original counts once in each
-    part in which it has a variant. The first variant flips, the second stays as it is:
+    Probabilities are cut to so many `bins`. `only_right` looks at problems whose original is answered right, as the
+    paper does. An original counts once in each part in which it has a variant. The first variant flips, the second
+    stays as it is:
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["no"] * 3, "pred": ["no", "yes", "no"]}
