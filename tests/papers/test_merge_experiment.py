@@ -257,6 +257,7 @@ def test_where_a_variant_comes_from_depends_on_the_model(place):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is weak:")  # the bundled baseline, which is there to be one
 def test_the_quick_version_of_the_command(tmp_path):
     shown = CliRunner().invoke(app, ["paper", "merge", "--quick", "-o", str(tmp_path / "quick"), "--json"])
     assert shown.exit_code == 0, shown.output
