@@ -174,9 +174,9 @@ def _describe_series(panel: Panel, series: Series, form: FormName, x: Axis, y: A
     ends = series.points if form not in ("lines", "curves") else [series.points[0], series.points[-1]]
     across = {id(one): one.x if isinstance(one.x, str) else shown_value(one.x, x.unit) for one in ends}
     joint = " " if form in ("bars", "heat") else " at "
-    said = [
+    descriptions = [
         f"{across[id(one)]} {shown_value(one.y, y.unit)}" if joint == " " else
         f"{shown_value(one.y, y.unit)}{joint}{across[id(one)]}"
         for one in dict.fromkeys(ends)
     ]  # fmt: skip
-    return f"{', '.join(filter(None, (panel.title, series.name)))}: {', '.join(said)}"
+    return f"{', '.join(filter(None, (panel.title, series.name)))}: {', '.join(descriptions)}"
