@@ -2,6 +2,7 @@
 
     python scripts/validity_domains.py OUT --with GENERATOR ...    100 problems a domain that it varies, a variant each
     python scripts/validity_domains.py OUT --kinds GENERATOR       of each of its kinds, 60 problems a domain
+    python scripts/validity_domains.py OUT --strict --with ...     the strict reading: another seed, problems never read
 
 Writes OUT/items.jsonl (what an annotator sees: neither generator nor domain is named, the order is random),
 OUT/key.jsonl (both, by item) and OUT/counts.jsonl (how many of the problems tried have a variant). The texts stay out
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from validity_sample import DATA, SEED_DOMAINS, write
+from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, write
 
 import otherwords as ow
 
@@ -61,12 +62,12 @@ def domains() -> dict[str, pl.DataFrame]:
     }
 
 
-def in_random_order(problems: pl.DataFrame, domain: str) -> pl.DataFrame:
+def in_random_order(problems: pl.DataFrame, domain: str, seed: int) -> pl.DataFrame:
     """The problems that may be tried, in the order in which they are: those that were written later come last."""
     later = pl.col("id").str.starts_with("m3-")
     ordered = []
     for part in (problems.filter(~later).sort("id"), problems.filter(later).sort("id")):
-        order = random.Random(f"{SEED_DOMAINS} {domain}").sample(range(part.height), part.height)
+        order = random.Random(f"{seed} {domain}").sample(range(part.height), part.height)
         ordered.append(part[order])
     return pl.concat(ordered)[: POOL[domain]]
 
@@ -135,12 +136,12 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for domain, problems in domains().items():
         if domain not in given.domains:
             continue
-        order = in_random_order(problems, domain)
+        order = in_random_order(problems, domain, SEED_STRICT if given.strict else SEED_DOMAINS)
         for text in (*given.generators, *given.kinds):
             generator, _, only = text.partition(" @ ")
             if only and domain not in only.split("+"):
                 continue
-            if given.fresh:
+            if given.fresh or given.strict:
                 order = order.filter(~pl.col("id").is_in(already_read(generator, domain)))
             if text in given.kinds:
                 found, tried = read_by_kind(order, generator, given.names)
@@ -169,6 +170,9 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[], help="a generator that is read kind by kind")
     parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
     parser.add_argument("--fresh", action="store_true", help="leave out problems on which a generator was read before")
+    parser.add_argument(
+        "--strict", action="store_true", help="draw with the seed of the strict reading; implies --fresh"
+    )
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

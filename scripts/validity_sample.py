@@ -26,6 +26,8 @@ SEED = 20_261_115
 SEED_EACH = 20_261_116
 #: The same for the reading by domain (SNLI test, MNLI, RTE, everyday) of `structural.v2`, `wordnet.v2` and `reworded`.
 SEED_DOMAINS = 20_261_117
+#: The same for the strict reading of what these generators make since the guards of the development reading.
+SEED_STRICT = 20_261_121
 SIZE = 200
 #: Problems varied at a time, until enough have a variant.
 _SOME = 400
