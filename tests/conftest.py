@@ -6,10 +6,14 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import browsing
 import llama_cpp
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 #: Tiny models compute on one thread: two wait for each other, and for the other test processes, ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -68,3 +72,12 @@ def llama_server(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     shared.mkdir(exist_ok=True)
     with llama_cpp.serving(shared) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser, for the tests of one module; `browsing.opened` shows pages in it."""
+    if reason := browsing.why_not():
+        pytest.skip(reason)
+    with browsing.running() as found:
+        yield found
