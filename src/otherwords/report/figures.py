@@ -13,8 +13,10 @@ from typing import Any
 from ..errors import BadInput
 from ..metrics import p_c_at
 from . import drawing
+from .axes import Box, Form, Given
+from .bars import GroupedBars, HeatMap
 from .drawing import EDGE, LIGHT, LINE, NARROW, PAGE, STYLE, TITLE, TITLE_LINE, WIDE, Palette
-from .forms import Box, Form, Given, make_form
+from .plane import Plane
 from .series import (
     NO_AXIS,
     NUMERIC,
@@ -120,10 +122,16 @@ def _plain(value: Any) -> Any:
 # Layout
 
 
+def _make_form(given: Given) -> Form:
+    if given.form == "heat":
+        return HeatMap(given)
+    return GroupedBars(given) if given.form == "bars" else Plane(given)
+
+
 def _render(figure: Figure, palette: Palette) -> str:
     """Title, legend, panels in rows, note: one below the other."""
     panels, width = figure._drawn, figure.width
-    form = make_form(Given(figure.form, panels, figure.x, figure.y, palette, width, figure.columns))
+    form = _make_form(Given(figure.form, panels, figure.x, figure.y, palette, width, figure.columns))
     inner = width - 2 * EDGE
     title = drawing.lines(figure.title, inner, TITLE, bold=True)
     body = drawing.paragraph(EDGE, EDGE + 10, title, palette.ink, TITLE_LINE, size=TITLE, bold=True, full=figure.title)

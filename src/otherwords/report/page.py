@@ -227,7 +227,13 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
     )
     environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count, "name": _name}
-    return environment.from_string((resources.files(__package__) / "page.html.jinja").read_text(encoding="utf-8"))
+    environment.globals["style"] = Markup(asset("page.css"))
+    return environment.from_string(asset("page.html.jinja"))
+
+
+def asset(name: str) -> str:
+    """A file beside this module: the template, and what it puts into the page."""
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _title(manifest: Mapping[str, Any]) -> str:

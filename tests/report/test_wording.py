@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.report.flips import LIMIT, Segment, compare, excerpt
+from otherwords.report.wording import LIMIT, Segment, compare, excerpt
 
 
 def shown(segments: tuple[Segment, ...]) -> str:
