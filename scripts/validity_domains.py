@@ -2,7 +2,7 @@
 
     python scripts/validity_domains.py OUT --with GENERATOR ...    100 problems a domain that it varies, a variant each
     python scripts/validity_domains.py OUT --kinds GENERATOR       of each of its kinds, 60 problems a domain
-    python scripts/validity_domains.py OUT --strict --with ...     the strict reading: another seed, problems never read
+    python scripts/validity_domains.py OUT --strict 1 --with ...   the strict reading: another seed, problems never read
 
 Writes OUT/items.jsonl (what an annotator sees: neither generator nor domain is named, the order is random),
 OUT/key.jsonl (both, by item) and OUT/counts.jsonl (how many of the problems tried have a variant). The texts stay out
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, write
+from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, write
 
 import otherwords as ow
 
@@ -136,7 +136,7 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for domain, problems in domains().items():
         if domain not in given.domains:
             continue
-        order = in_random_order(problems, domain, SEED_STRICT if given.strict else SEED_DOMAINS)
+        order = in_random_order(problems, domain, [SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN][given.strict])
         for text in (*given.generators, *given.kinds):
             generator, _, only = text.partition(" @ ")
             if only and domain not in only.split("+"):
@@ -155,7 +155,8 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def already_read(generator: str, domain: str) -> list[str]:
     """The problems on which a generator was read before."""
-    verdicts = pl.read_csv(MORE.with_name("domains.csv.gz"))
+    files = [MORE.with_name(name) for name in ("domains.csv.gz", "strict.csv.gz")]
+    verdicts = pl.concat([pl.read_csv(file).select("generator", "domain", "problem") for file in files])
     here = (pl.col("generator") == generator.partition("(")[0]) & (pl.col("domain") == domain)
     return verdicts.filter(here)["problem"].to_list()
 
@@ -171,7 +172,7 @@ def main() -> None:
     parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
     parser.add_argument("--fresh", action="store_true", help="leave out problems on which a generator was read before")
     parser.add_argument(
-        "--strict", action="store_true", help="draw with the seed of the strict reading; implies --fresh"
+        "--strict", type=int, default=0, help="1 or 2: draw with the seed of that strict reading; implies --fresh"
     )
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()

@@ -28,6 +28,8 @@ SEED_EACH = 20_261_116
 SEED_DOMAINS = 20_261_117
 #: The same for the strict reading of what these generators make since the guards of the development reading.
 SEED_STRICT = 20_261_121
+#: The same for the second strict reading, after what the first one found was mended.
+SEED_STRICT_AGAIN = 20_261_122
 SIZE = 200
 #: Problems varied at a time, until enough have a variant.
 _SOME = 400

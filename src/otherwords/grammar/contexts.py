@@ -216,6 +216,11 @@ def is_adverb(tree: ParseTree, first: int, last: int) -> bool:
     return tree[last].dep == "advmod" and tree[last].tag == "RB" and not _is_negated(tree, first)
 
 
+def is_time_adverb(tree: ParseTree, first: int, last: int) -> bool:
+    """Whether a phrase says when: "he works at home these days", not "these days are special"."""
+    return tree[last].dep in {"npadvmod", "advmod"}
+
+
 def is_plain_adverb(tree: ParseTree, first: int, last: int) -> bool:
     """Whether an adverb has nothing beside it that grades it: "more often than not", "how often"."""
     graded = {

@@ -15,6 +15,8 @@ _NOT_GOING_ON = SIMPLE_VERBS - {"read", "lead", "feature", "live"} | {"be", "rel
 _NUMBERS = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 _INDEFINITE = {"a", "an", "some", "several", "many", "no", "few", "various", "numerous", "multiple",
                *_NUMBERS}  # fmt: skip
+#: After "a", these make a plural of what follows: "a few men".
+_MANY = {"few", "dozen", "couple", "hundred", "thousand", "million", "many", "lot", "bunch", *_NUMBERS}
 _SOMEONE = {"someone", "somebody", "something", "nobody", "nothing"}
 #: Words in a subject that compare it with others, or say that there are no more.
 _NOT_NEW = {"one", "another", "other", "others", "same", "only", "just", "every", "each", "all", "both",
@@ -290,7 +292,20 @@ def _may_be_verb(tree: ParseTree, at: int) -> bool:
     bare = node.tag == "VB" and not tree.children(at, "aux")
     noun = node.tag == "NNS" and (node.dep == "compound" or node.lemma.lower() in _VERBS)
     noun |= node.tag == "NN" and node.dep == "compound" and node.lemma.lower() in _VERBS and tree[at - 1].tag != "NN"
-    return bare or (noun and at > 0 and not tree.children(at, "det", "nummod", "poss"))
+    return bare or _disagrees(tree, at) or (noun and at > 0 and not tree.children(at, "det", "nummod", "poss"))
+
+
+def _disagrees(tree: ParseTree, at: int) -> bool:
+    """Whether what is taken for a plural has an article of the singular, or a noun before it that is none of its parts.
+
+    So the parser reads verbs as nouns: "a girl holding a cup points at ...", "a man in white pants glowers by ...".
+    """
+    if tree[at].tag != "NNS" or not at:
+        return False
+    articles = {tree[one].text.lower() for one in tree.children(at, "det")}
+    counted = {tree[one].text.lower() for one in tree.subtree(at)} & _MANY
+    beside = tree[at - 1].tag in {"NN", "NNS"} and at - 1 not in tree.subtree(at) and tree[at].dep != "conj"
+    return (bool(articles & {"a", "an", "another", "each", "every"}) and not counted) or beside
 
 
 def _has_hidden_verb(tree: ParseTree, be: str) -> bool:

@@ -123,7 +123,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair("many", "numerous", contexts.before_plural, contexts.before_plural),
     Pair("per", "a", contexts.rates, contexts.rates),
     Pair("if", "whether", contexts.asks, contexts.asks),
-    Pair("these days", "nowadays", contexts.always, contexts.always),
+    Pair("these days", "nowadays", contexts.is_time_adverb, contexts.is_time_adverb),
     Pair("yeah", "yes", contexts.yes, contexts.yes),
     Pair("afterwards", "afterward", contexts.is_adverb, contexts.is_adverb),
     Pair("backwards", "backward", contexts.is_adverb, contexts.is_adverb),

@@ -136,6 +136,8 @@ def _may_own(tree: ParseTree, owner: int, last: int) -> bool:
     if owner != last or len(below) > _MAX_POSSESSOR or words & (_WHEN | _QUANTIFIED | {"of", "and", "or", ","}):
         return False
     first = tree[below[0]].text.lower()
+    if first == "the" and below[0] and tree[below[0] - 1].tag == "NNP" and tree[owner].tag == "NNP":
+        return False  # "Alexander the Great's father"
     named = tree[owner].named and tree[below[0]].named and first not in {"a", "an"}
     definite = first in {"the", "this", "that", "his", "her", "their", "its", "our", "my"} and tree[owner].pos in {
         "NOUN",
