@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from plain_aflite import plain_aflite
+from plain_aflite import classify, plain_aflite
 
 from otherwords.problem import TASKS
-from otherwords.selection import AFLite, aflite
+from otherwords.selection import AFLite, aflite, linear
 from otherwords.selection.rows import linked_clusters
 
 #: Task, problems, problems of a pair, settings; the last two end because few leave, and because few remain.
@@ -51,3 +51,21 @@ def test_the_same_partitions(task, count, each, settings):
         assert value == pytest.approx(score[name], abs=1e-12)
     assert len(found.leaving) > 1 or settings.k > count // 2
     assert left
+
+
+@pytest.mark.parametrize(("labels", "alone"), [(2, False), (3, False), (3, True)])
+def test_classifiers_that_are_fitted_together_answer_as_each_alone(monkeypatch, labels, alone):
+    """Embeddings of very different scales, and a part of the classifiers that has not seen one of the labels."""
+    random = np.random.default_rng(labels)
+    vectors = (random.normal(size=(300, 24)) * np.geomspace(20, 0.01, 24)) @ random.normal(size=(24, 24))
+    gold = (vectors[:, :labels] / vectors[:, :labels].std(axis=0) + random.normal(size=(300, labels))).argmax(axis=1)
+    training = random.random((300, 5)) < 0.4
+    training[gold == labels - 1, 4] = False
+    if alone:
+        monkeypatch.setattr(linear, "_ALONE", 0)
+    found, slow = linear.classify(linear.in_round_coordinates(vectors, 120), gold, training)
+    rows = [{"vector": vector, "label": str(label)} for vector, label in zip(vectors, gold, strict=True)]
+    for column in range(5):
+        seen = [row for row, used in zip(rows, training[:, column], strict=True) if used]
+        assert found[:, column].tolist() == [int(one) for one in classify(seen, rows)]
+    assert slow == 0

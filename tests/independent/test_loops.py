@@ -35,6 +35,7 @@ FAST = 20
 EXEMPT = {
     "embedding_distance": "needs an encoder",
     "embedding_jsd": "needs an encoder",
+    "learned_similarity": "needs a regressor",
     "syntactic_distance": "needs a parser",
     "python": "calls a function of the user's",
 }

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+import tiny_models
 import torch
 from refusals import refuses
 from scipy.spatial.distance import jensenshannon
@@ -162,3 +163,28 @@ def test_bins_that_cannot_be(encoder, options):
 def test_an_encoder_must_be_named():
     with refuses(BadInput):
         metrics.make("embedding_distance")
+
+
+# A model with one output
+
+
+def test_a_regressor_rates_original_and_variant(tmp_path):
+    """The mean over variants of its own number for (original, variant), as transformers gives it."""
+    model = tiny_models.build("bert", num_labels=1, id2label={0: "rating"})
+    tokenizer = tiny_models.word_tokenizer()
+    folder = tiny_models.save(model, tmp_path / "rater", tokenizer)
+    texts = ["a dog runs", "it rains in the park", "no dog runs"]
+    frame = pl.DataFrame({"bucket": "a", "variant": [None, "a1", "a2"], "hypothesis": texts, "gold": "x", "pred": "x"})
+    frame = pl.concat([frame, frame.with_columns(bucket=pl.lit("b"), variant=pl.lit(None)).head(1)], how="diagonal")
+    with torch.inference_mode():
+        ratings = [float(model(**tokenizer(texts[0], one, return_tensors="pt")).logits) for one in texts[1:]]
+    [found] = score(frame, [f"learned_similarity(regressor=hf:{folder}, device=cpu)"], replicates=20)
+    assert found.value == pytest.approx(np.mean(ratings), abs=1e-4)
+    assert str(tmp_path) not in found.signature
+
+
+@pytest.mark.parametrize("spec", ["hf:{folder}", "minilm", "hf:"])
+def test_a_classifier_is_no_regressor(tmp_path, spec):
+    folder = tiny_models.save(tiny_models.build("bert"), tmp_path / "labels", tiny_models.word_tokenizer())
+    with refuses(BadInput):
+        metrics.make(f"learned_similarity(regressor={json.dumps(spec.format(folder=folder))})")

@@ -6,10 +6,17 @@ compare with values that both gave.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from .parsing import Node
+
+#: The node that all sentences of a text are below; treebanks call it so, or leave it without a name.
+TEXT, _TOPS = "text", ("", "ROOT", "TOP")
+#: How treebanks write brackets and quotation marks among words.
+_WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_QUOTES = re.compile("``|''|[\u201c\u201d]")
 
 
 class LabelledTree(NamedTuple):
@@ -63,7 +70,7 @@ def dependency_tree(nodes: Sequence[Node], level: int = 3) -> LabelledTree:
         children = below.get(at, ()) if levels else ()
         return tuple(LabelledTree(nodes[one].dep, grow(one, levels - 1)) for one in children)
 
-    return LabelledTree("text", grow(-1, level))
+    return LabelledTree(TEXT, grow(-1, level))
 
 
 def _head(nodes: Sequence[Node], at: int) -> int:
@@ -72,6 +79,61 @@ def _head(nodes: Sequence[Node], at: int) -> int:
     if head == at:
         return -1
     return head if nodes[head].text.strip() else _head(nodes, head)
+
+
+# Constituents
+
+
+class Constituents(NamedTuple):
+    """The constituency tree of a text, without its words, and the words as they are compared with a text."""
+
+    tree: LabelledTree
+    words: str
+
+    def down_to(self, level: int) -> LabelledTree:
+        """The tree down to a level: sentences are on the first, the phrases below them on the second; -1 for all."""
+        return _cut(self.tree, level)
+
+
+def read_brackets(brackets: str) -> Constituents:
+    """Read one or more constituency trees of a text as the Penn Treebank writes them; they get one node above all.
+
+    >>> read_brackets("(ROOT (S (NP (DT The) (NN dog)) (VP (VBZ runs))))").words
+    'Thedogruns'
+    """
+    top: tuple[str, list[LabelledTree]] = (TEXT, [])
+    open_nodes, words, opening = [top], list[str](), False
+    for token in re.findall(r"[()]|[^\s()]+", brackets):
+        if token == "(":
+            open_nodes.append(("", []))
+        elif token == ")":
+            if len(open_nodes) == 1:
+                raise ValueError("a bracket is closed that was not opened")
+            label, children = open_nodes.pop()
+            found = tuple(children)
+            open_nodes[-1][1].extend(found if label in _TOPS else [LabelledTree(label, found)])
+        elif opening:
+            open_nodes[-1] = (token, [])
+        elif len(open_nodes) > 1:
+            words.append(_WRITTEN.get(token, token))
+        else:
+            raise ValueError(f"{token!r} stands outside of brackets")
+        opening = token == "("
+    if len(open_nodes) > 1 or not top[1]:
+        raise ValueError("a bracket is not closed" if top[1] or len(open_nodes) > 1 else "there is no tree")
+    return Constituents(LabelledTree(TEXT, tuple(top[1])), without_spaces("".join(words)))
+
+
+def without_spaces(text: str) -> str:
+    """A text as trees are found by: however it was divided into words, and with plain quotation marks."""
+    return _QUOTES.sub('"', re.sub(r"\s+", "", text))
+
+
+def _cut(tree: LabelledTree, levels: int) -> LabelledTree:
+    return LabelledTree(tree.label, tuple(_cut(one, levels - 1) for one in tree.children) if levels else ())
+
+
+# Edits
 
 
 class _Postorder(NamedTuple):

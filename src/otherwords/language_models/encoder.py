@@ -23,6 +23,26 @@ def load(spec: str) -> SentenceEncoder:
 
 
 @dataclass(frozen=True, eq=False)
+class PairRegressor:
+    """Rates pairs of texts: the one array of `scheduler` has a number for each pair."""
+
+    scheduler: Scheduler
+    identity: str
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """A number for each pair."""
+        if not pairs:
+            return []
+        (values,), cut = self.scheduler(pairs)
+        if count := int(cut.sum()):
+            message = f"{self.identity}: {count:,} of {len(pairs):,} pairs exceed its maximum length and were truncated"
+            warnings.warn(f"{message}; raise it with the option max_length", stacklevel=3)
+        if (bad := np.flatnonzero(~np.isfinite(values))).size:
+            raise WrongAnswer(f"{self.identity} returned no number for {shorten(pairs[int(bad[0])])}")
+        return [float(one) for one in values]
+
+
+@dataclass(frozen=True, eq=False)
 class SentenceEncoder:
     """Turns texts into vectors.
 

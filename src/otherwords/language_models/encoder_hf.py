@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput, MissingExtra
-from ..inference.hf_folders import ENCODER, Folder, find, open_model
+from ..inference.hf_folders import CLASSIFIER, ENCODER, Folder, find, open_model
 from ..inference.limits import refuse_sizes
-from ..inference.tokens import Beginning, Tokens, clean, count_of, encodings, text_encoder
+from ..inference.tokens import Beginning, Tokens, clean, count_of, encodings, row_encoder, text_encoder
 from ..inference.torch_device import refuse_budget
 from ..registry import encoders
-from .encoder import SentenceEncoder
+from .encoder import PairRegressor, SentenceEncoder
 
 if TYPE_CHECKING:
     import torch
@@ -79,6 +79,27 @@ def minilm(device: str = "auto") -> SentenceEncoder:
     there is one), cpu or cuda:N.
     """
     return hf(str(_packaged(MINILM)), device=device)
+
+
+def load_regressor(spec: str, max_length: int = 256, device: str = "auto") -> PairRegressor:
+    """Make a classifier with one output ready, as a rater of pairs: `hf:NAME`. More outputs are labels, and refused."""
+    kind, _, name = spec.partition(":")
+    if kind != "hf" or not name:
+        fix = "name a model of the Hugging Face ecosystem with one output: hf:NAME or hf:FOLDER"
+        raise BadInput(f"found {spec!r}", field="regressor", fix=fix)
+    folder = find(name)
+    opened = open_model(folder, CLASSIFIER, max_length=max_length, device=device, dtype="float32")
+    if (outputs := opened.model.config.num_labels) != 1:
+        fix = "name a model that was trained to give a number, such as a BLEURT"
+        raise BadInput(f"has {outputs} outputs, not one", where=folder.who, field="regressor", fix=fix)
+    steady = opened.device.type == "cpu"
+
+    def forward(**inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return (opened.model(**inputs).logits[:, 0].float(),)
+
+    encode = row_encoder(opened.tokenizer.backend_tokenizer, opened.length, types=opened.types)
+    run = _in_fixed_batches(forward) if steady else forward
+    return PairRegressor(opened.scheduler(encode, run, exact=steady), opened.identity)
 
 
 def _packaged(package: str) -> Path:

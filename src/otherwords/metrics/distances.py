@@ -3,7 +3,8 @@
 A flip rate should be read with these: rewordings that change more flip more.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,16 @@ from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable, shorten
 from ..frames import with_texts
 from ..grammar.parsing import parser
-from ..grammar.tree_distance import dependency_tree, syntactic_distance
+from ..grammar.tree_distance import (
+    Constituents,
+    LabelledTree,
+    dependency_tree,
+    read_brackets,
+    syntactic_distance,
+    without_spaces,
+)
 from ..language_models.encoder import SentenceEncoder, load
+from ..language_models.encoder_hf import load_regressor
 from ..problem import RESERVED, TASKS
 from ..registry import metrics
 from ..storage import tables
@@ -60,27 +69,81 @@ def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Pat
     return averaged(each(partial(token_overlap, fuzzy=fuzzy)), fields, suite)
 
 
-@metrics("syntactic_distance.v1", language="en", extra="spacy")
-def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", suite: Path = Path()) -> Any:
+@metrics("syntactic_distance.v1", language="en", extra="spacy", example='syntactic_distance(pipeline="")')
+def syntactic_distance_metric(
+    pipeline: str = "", level: int = 3, fields: str = "", suite: Path = Path(), trees: Path = Path()
+) -> Any:
     """Edits between the parse trees of original and variant over the nodes of both, averaged over variants.
 
-    `pipeline` is the spaCy pipeline that parses, `level` how far down trees are compared (0: all of them). ParaNLU
-    compares constituency trees; here they are dependency trees with the words' functions as labels, so that numbers
-    compare with each other, not with the paper's. `fields` names the text columns, with commas between; `suite` a table
-    of id and texts, for answers without them.
+    `trees` is a file of constituency trees in brackets, which ParaNLU compares: a .txt with a line for each text, whose
+    words say which it is; or a table of `text` and `tree`. Without it, `pipeline` is the spaCy pipeline that parses,
+    and dependency trees with the words' functions as labels stand in: such numbers compare with each other, not with
+    the paper's. `level` is how far down trees are compared (0: all of them). `fields` names the text columns, with
+    commas between; `suite` a table of id and texts, for answers without them.
     """
     if level < 0:
         raise BadInput(f"found {level}", where="syntactic_distance", field="level", fix="give 1 or more, or 0 for all")
+    if trees != Path():
+        if pipeline:
+            fix = "leave one out: the pipeline would parse what the file has trees of"
+            raise BadInput("both are given", where="syntactic_distance", field="trees", fix=fix)
+        return averaged(_compare_trees(partial(find_trees, read_trees(trees), trees, level or -1)), fields, suite)
     parse = parser(pipeline)
 
+    def trees_of(texts: Sequence[str]) -> Iterator[LabelledTree]:
+        return (dependency_tree(nodes, level or -1) for nodes in parse(texts))
+
+    return averaged(_compare_trees(trees_of), fields, suite, identity=parse.identity)
+
+
+def _compare_trees(trees_of: Callable[[Sequence[str]], Iterable[LabelledTree]]) -> CompareAll:
     def compare(pairs: Sequence[Pair]) -> list[float]:
-        # White space is no structure, and should not mislead the parser.
+        # White space is no structure, and should not mislead a parser.
         pairs = [(" ".join(one.split()), " ".join(other.split())) for one, other in pairs]
         texts = list(dict.fromkeys(text for pair in pairs for text in pair if pair[0] != pair[1]))
-        trees = {text: dependency_tree(nodes, level or -1) for text, nodes in zip(texts, parse(texts), strict=True)}
+        trees = dict(zip(texts, trees_of(texts), strict=True))
         return [0.0 if one == other else syntactic_distance(trees[one], trees[other]) for one, other in pairs]
 
-    return averaged(compare, fields, suite, identity=parse.identity)
+    return compare
+
+
+def read_trees(path: Path) -> dict[str, Constituents]:
+    """The trees of a file in brackets, by the words of their text without spaces."""
+    if path.suffix == ".txt":
+        lines = enumerate(_lines(path), 1)
+        return {one.words: one for number, line in lines if (one := _tree(line, f"{path}:{number}"))}
+    table = tables.read(path, ["text", "tree"])
+    if missing := [name for name in ("text", "tree") if name not in table.columns]:
+        fix = f"give a .txt with a line of trees for each text, or a table of both; found {', '.join(table.columns)}"
+        raise BadInput("no such column", where=str(path), field=missing[0], fix=fix)
+    rows = enumerate(table.select("text", "tree").rows(), 1)
+    found = {without_spaces(str(text)): _tree(str(tree), f"{path}, row {number}") for number, (text, tree) in rows}
+    return {text: one for text, one in found.items() if one}
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(path), field="trees", fix="give a text in UTF-8") from None
+
+
+def _tree(brackets: str, where: str) -> Constituents | None:
+    try:
+        return read_brackets(brackets) if brackets.strip() else None
+    except ValueError as error:
+        fix = "write the trees of a text as (ROOT (S (NP (DT The) (NN dog)) ...)), all of them on one line"
+        raise BadInput(str(error), where=where, fix=fix) from None
+
+
+def find_trees(known: Mapping[str, Constituents], path: Path, level: int, texts: Sequence[str]) -> list[LabelledTree]:
+    """The trees of texts down to a level; a text without one is refused."""
+    keys = [without_spaces(text) for text in texts]
+    if lacking := [text for text, key in zip(texts, keys, strict=True) if key not in known]:
+        more = f", and {len(lacking):,} lack" if len(lacking) > 1 else ""
+        fix = f"parse all originals and variants; the file has {len(known):,} texts"
+        raise Unmeasurable(f"no tree of {shorten(lacking[0])}{more}", where=str(path), fix=fix)
+    return [known[key].down_to(level) for key in keys]
 
 
 # An encoder is named by the user, since none comes with the package; its own signature is signed, not a path.
@@ -93,6 +156,21 @@ def embedding_distance(encoder: str, fields: str = "", suite: Path = Path()) -> 
     """
     model = load(encoder)
     return averaged(_distances(model), fields, suite, share=False, identity=model.signature, bounds=(0, 2))
+
+
+@metrics("learned_similarity.v1", unsigned=("regressor", "device"), extra="hf")
+def learned_similarity(
+    regressor: str, max_length: int = 256, device: str = "auto", fields: str = "", suite: Path = Path()
+) -> Any:
+    """What a model trained to rate paraphrases gives original and variant, averaged over variants (`sem` in ParaNLU).
+
+    `regressor` is any classifier of the Hugging Face ecosystem with one output, as hf:NAME or hf:FOLDER, which reads
+    the original and then the variant: a BLEURT, or one trained on rated pairs. Its scale is its own. `device` is auto
+    (cuda where there is one), cpu or cuda:N. `fields` names the text columns, with commas between; `suite` a table of
+    id and texts, for answers without them.
+    """
+    rate = load_regressor(regressor, max_length, device)
+    return averaged(rate, fields, suite, share=False, identity=rate.identity, bounds=(-math.inf, math.inf))
 
 
 @metrics("embedding_jsd.v1", unsigned=("encoder",), extra="hf")

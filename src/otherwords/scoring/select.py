@@ -175,8 +175,8 @@ def _noise_first(chosen: Sequence[Bound]) -> list[Bound]:
 
 
 def usable_alone() -> list[str]:
-    """The full names of the metrics that need no option."""
-    return [plugin.full_name for plugin in metrics if ... not in plugin.options().values()]
+    """The full names of the metrics that need no option, and declare no example with one."""
+    return [one.full_name for one in metrics if ... not in one.options().values() and not one.example]
 
 
 def need_texts(using: Sequence[str]) -> bool:

@@ -24,6 +24,7 @@ from ..progress import current
 from ..storage import tables
 from ..storage.in_memory import AnyTable
 from .embedding import embed
+from .linear import classify, in_round_coordinates
 from .rows import Array, add_column, linked_clusters, read_rows, refuse_rewordings, refuse_unlabelled
 
 #: The columns that are added: easy or difficult, the score, and the round in which a problem left (null: it stayed).
@@ -118,20 +119,15 @@ def filter_easy(vectors: Array, gold: Array, pairs: Array, settings: AFLite) -> 
     size = len(gold)
     total, rounds, left = np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
     here, leaving = np.arange(size), list[int]()
-    slow = 0
+    data, slow = in_round_coordinates(vectors, settings.m), 0
     current().start("aflite", None)
     while len(here) > settings.m:
-        right, asked = np.zeros(len(here), np.int64), np.zeros(len(here), np.int64)
-        for number in range(settings.n):
-            random = np.random.default_rng([settings.seed, len(leaving), number])
-            training = _drawn(pairs[here], settings.m, random)
-            if training.all():
-                continue
-            line = fit_linear(vectors[here[training]], gold[here[training]])
-            slow += not line.converged
-            right[~training] += line(vectors[here[~training]]) == gold[here[~training]]
-            asked[~training] += 1
-            current().advance(1)
+        drawn = [_drawn(pairs[here], settings.m, settings.seed, len(leaving), number) for number in range(settings.n)]
+        training = np.column_stack([one for one in drawn if not one.all()] or [np.ones(len(here), np.bool_)])
+        answers, late = classify(data.of(here), gold[here], training)
+        slow += late
+        right, asked = ((answers == gold[here, None]) & ~training).sum(axis=1), (~training).sum(axis=1)
+        current().advance(1)
         scored = asked > 0
         share = np.divide(right, asked, out=np.zeros(len(here)), where=scored)
         total[here[scored]] += share[scored]
@@ -150,63 +146,10 @@ def filter_easy(vectors: Array, gold: Array, pairs: Array, settings: AFLite) -> 
     return Filtered(np.divide(total, rounds, out=np.full(size, np.nan), where=rounds > 0), left, tuple(leaving))
 
 
-def _drawn(pairs: Array, m: int, random: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _drawn(pairs: Array, m: int, *seed: int) -> npt.NDArray[np.bool_]:
     """Which problems a classifier is trained on: whole pairs in a random order, until there are m problems."""
+    random = np.random.default_rng(seed)
     _, number, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
     order = random.permutation(len(sizes))
     enough = int(np.searchsorted(np.cumsum(sizes[order]), m)) + 1
     return np.isin(number, order[:enough])
-
-
-# Linear classifiers
-
-
-@dataclass(frozen=True)
-class Line:
-    """A linear classifier: its labels, and a column of weights and an offset for each; of two, for the second alone."""
-
-    labels: Array
-    weights: Array
-    offsets: Array
-    converged: bool
-
-    def __call__(self, vectors: Array) -> Array:
-        """The label of each vector."""
-        values = np.asarray(vectors, np.float64) @ self.weights + self.offsets
-        if len(self.labels) == 1:
-            return np.full(len(vectors), self.labels[0])
-        place = (values[:, 0] > 0).astype(np.int64) if values.shape[1] == 1 else values.argmax(axis=1)
-        return np.asarray(self.labels[place])
-
-
-def fit_linear(vectors: Array, gold: Array) -> Line:
-    """Logistic regression as in the paper: half the squared weights and the logistic loss are minimised, offsets free.
-
-    That is scikit-learn's default (C = 1), and the minimum is unique. Beyond two labels the loss is that of softmax.
-    """
-    from scipy.optimize import minimize  # late: most commands need no scipy
-
-    points, (labels, place) = np.asarray(vectors, np.float64), np.unique(gold, return_inverse=True)
-    width, outputs = points.shape[1], 1 if len(labels) == 2 else len(labels)
-    if len(labels) == 1:
-        return Line(labels, np.zeros((width, 1)), np.zeros(1), True)
-    wanted = place[:, None] == (np.array([1]) if outputs == 1 else np.arange(outputs))
-
-    def loss(flat: Array) -> tuple[float, Array]:
-        weights, offsets = flat[:-outputs].reshape(width, outputs), flat[-outputs:]
-        values = points @ weights + offsets
-        if outputs == 1:
-            lost = np.logaddexp(0, values) - wanted * values
-            slope = np.exp(-np.logaddexp(0, -values)) - wanted
-        else:
-            top = values.max(axis=1, keepdims=True)
-            logarithm = top + np.log(np.exp(values - top).sum(axis=1, keepdims=True))
-            lost = logarithm - values[wanted][:, None]
-            slope = np.exp(values - logarithm) - wanted
-        gradient = np.concatenate([(points.T @ slope + weights).ravel(), slope.sum(axis=0)])
-        return float(lost.sum() + 0.5 * (weights**2).sum()) / len(points), gradient / len(points)
-
-    start = np.zeros((width + 1) * outputs)
-    done = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 2_000, "gtol": 1e-7, "ftol": 0})
-    found = done.x[:-outputs].reshape(width, outputs), done.x[-outputs:]
-    return Line(labels, *found, bool(done.nit < 2_000))
