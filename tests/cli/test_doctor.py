@@ -26,8 +26,8 @@ def test_it_knows_every_package_that_the_project_needs():
     assert set(doctor.CORE) == names(project["dependencies"])
     assert set(extras) - {"test", "bench"} == set(doctor.EXTRAS)
     for name, packages in doctor.EXTRAS.items():
-        inherited = names(extras["hf"]) if any("[hf]" in one for one in extras[name]) else set()
-        assert set(packages) == names(extras[name]) | inherited
+        others = re.findall(r"otherwords\[(\w+)\]", " ".join(extras[name]))
+        assert set(packages) == names(extras[name]).union(*(names(extras[other]) for other in others))
 
 
 def test_it_shows_one_screen_and_the_same_as_json(cli, place):

