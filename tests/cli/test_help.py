@@ -31,7 +31,8 @@ def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
         "run", "vary", "resample",
         "select partition", "select aflite", "select deciles", "select sample",
-        "check", "profile", "probe", "answer", "score", "compare", "circularity", "audit",
+        "check", "profile", "probe", "answer", "score", "compare", "circularity", "annotate",
+        "verdicts invite", "verdicts revoke", "verdicts export", "verdicts delete", "audit",
         "reproduce", "paper ie-test", "paper merge", "paper paranlu", "paper parte", "paper sensitivity",
         "report",
         "export",

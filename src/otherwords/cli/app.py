@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from .._version import __version__
 from ..errors import ON_COMMAND_LINE, OtherwordsError, ServerFailed, WorkerLost
 from . import (
+    annotate,
     answer,
     audit,
     cache,
@@ -51,6 +52,8 @@ COMMANDS: dict[str, Definition] = {
     "score": score.score,
     "compare": compare.compare,
     "circularity": circularity.circularity,
+    "annotate": annotate.annotate,
+    "verdicts": annotate.app,
     "audit": audit.audit,
     "reproduce": reproduce.reproduce,
     "paper": paper.app,
@@ -72,6 +75,7 @@ _KEPT = {
     "run": "finished work is kept: run the same command again to continue",
     "train": "finished work is kept: run the same command again to continue",
     "paper": "finished work is kept: run the same command again to continue",
+    "annotate": "verdicts are kept: run the same command again to continue",
     **dict.fromkeys(
         ("answer", "circularity"),
         "nothing was written, but answers that were given are in the cache, unless there was none (--no-cache): "

@@ -1,0 +1,218 @@
+"""otherwords annotate, and what is done with its verdicts: otherwords verdicts"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import BadInput, MissingExtra
+from . import options as opt
+from .display import print_json, print_line
+
+app = typer.Typer(help="Manage verdicts of people: invite, revoke, export, delete.", no_args_is_help=True)
+
+Database = Annotated[
+    str, typer.Argument(metavar="DATABASE", help="What annotate wrote: a file, or postgresql://USER@HOST/DATABASE.")
+]
+Pseudonym = Annotated[str, typer.Argument(metavar="PSEUDONYM", help="What the person is called in the verdicts.")]
+
+
+def annotate(
+    suite: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUITE",
+            help="Originals and variants: a run folder, or files and data sets as for other commands. Of a run with "
+            "answers, it is known which variants flip.",
+        ),
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--form",
+            metavar="FORM",
+            help="What people are asked: equivalent, fluency, grammar, label, label-preserved, paraphrase, "
+            "paraphrase-alone, similarity, sound, or a .toml file.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "-o", "--out", metavar="DATABASE", help="A new file, one to go on with, or postgresql://USER@HOST/DATABASE."
+        ),
+    ],
+    annotators: Annotated[
+        int, typer.Option("--annotators", metavar="N", help="Invite so many annotators now.", min=0)
+    ] = 2,
+    overlap: Annotated[int, typer.Option("--overlap", metavar="N", help="How many people judge each page.", min=1)] = 2,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="Which come first: sample (at random), flips_first, or most_useful_next (what narrows the interval of "
+            "the flip rate among sound variants most).",
+        ),
+    ] = "sample",
+    number: Annotated[
+        int, typer.Option("--number", metavar="N", help="How many pages are drawn at a time.", min=1)
+    ] = 100,
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge", metavar="COLUMN", help="A column of the suite with a judge's score from 0 to 1, for the mode."
+        ),
+    ] = "",
+    tests: Annotated[
+        str,
+        typer.Option(
+            "--tests", metavar="FILE", help="Items whose answers are known: a suite with columns answer:QUESTION."
+        ),
+    ] = "",
+    consent: Annotated[
+        str, typer.Option("--consent", metavar="FILE", help="A text that annotators agree to, instead of ours.")
+    ] = "",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="Where the pages are; 0 for any port that is free.", max=65535)
+    ] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", metavar="HOST", help="The address to listen at. Default: this machine alone.")
+    ] = "127.0.0.1",
+    behind_tls: Annotated[
+        str,
+        typer.Option(
+            "--behind-tls", metavar="NAME", help="The name under which a proxy with TLS offers the pages to others."
+        ),
+    ] = "",
+    task: opt.TaskName = "",
+    seed: opt.Seed = 1,
+    json: opt.Json = False,
+) -> None:
+    """Let people judge or reword a suite in web pages; verdicts go to a database.
+
+    Prints an invitation link for the owner and for each annotator. Ends with Ctrl-C; the same command goes on.
+    """
+    web = _web()
+    web.refuse_name(behind_tls)
+    text = {"consent": _consent(consent)} if consent else {}
+    settings = web.Settings(mode=mode, number=number, overlap=overlap, seed=seed, judge=judge, **text)
+    web.warn_unprotected(host, behind_tls)
+    bound = web.bind(host, port)  # before anything is written
+    try:
+        store = web.open_project(suite, form, out, settings, task=task, tests=tests)
+        try:
+            web.serve(store, bound, host=host, behind_tls=behind_tls, ready=lambda site: _ready(site, annotators, json))
+        finally:
+            store.close()
+    finally:
+        bound.close()
+
+
+def _consent(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot be read: {error}", where=name, field="--consent", fix="name a text file") from error
+
+
+def _ready(site: Any, annotators: int, json: bool) -> None:
+    """Print the links of those who are not invited yet."""
+    web = _web()
+    invited = web.invite_missing(site.store, annotators)
+    if json:
+        links = [_invitation(one, site.link(one.token)) for one in invited]
+        print_json({"address": site.address, "invitations": links})
+        return
+    print_line(f"{site.form.title}: {site.address}")
+    for one in invited:
+        print_line(f"{one.person.role} {one.person.pseudonym}: {site.link(one.token)}")
+    print_line("Each link works once, for 7 days; more: otherwords verdicts invite. Ctrl-C ends it.")
+
+
+def _invitation(one: Any, link: str) -> dict[str, str]:
+    return {"role": one.person.role, "pseudonym": one.person.pseudonym, "link": link}
+
+
+@app.command()
+def invite(
+    database: Database,
+    role: Annotated[str, typer.Option("--role", metavar="ROLE", help="annotator, adjudicator or owner.")] = "annotator",
+    number: Annotated[int, typer.Option("-n", "--number", metavar="N", help="How many people.", min=1)] = 1,
+    pseudonym: Annotated[
+        str,
+        typer.Option(
+            "--pseudonym", metavar="NAME", help="What to call a person; one who is there goes on where they were."
+        ),
+    ] = "",
+    days: Annotated[float, typer.Option("--days", metavar="N", help="How long the links work.")] = 7.0,
+    address: Annotated[
+        str, typer.Option("--address", metavar="URL", help="Where the pages are, as annotate printed it.")
+    ] = "http://127.0.0.1:8000",
+    json: opt.Json = False,
+) -> None:
+    """Make invitation links, which work once."""
+    web = _web()
+    with _opened(web, database) as store:
+        made = web.invite(store, role, number, pseudonym=pseudonym, days=days)
+    rows = [_invitation(one, f"{address.rstrip('/')}/join/{one.token}") for one in made]
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        print_line(f"{row['role']} {row['pseudonym']}: {row['link']}")
+
+
+@app.command()
+def revoke(database: Database, pseudonym: Pseudonym) -> None:
+    """Close the links and sessions of a person; their verdicts stay."""
+    web = _web()
+    with _opened(web, database) as store:
+        web.revoke(store, pseudonym)
+    print_line(f"{pseudonym} has no access any more; their verdicts are kept")
+
+
+@app.command()
+def export(
+    database: Database,
+    out: opt.Out,
+    what: Annotated[
+        str, typer.Option("--what", metavar="WHAT", help="verdicts, rewordings, or card (a data card, .md).")
+    ] = "verdicts",
+    safe_csv: opt.SafeCsv = False,
+) -> None:
+    """Write the verdicts, the rewordings that people wrote or accepted, or a data card."""
+    web = _web()
+    with _opened(web, database) as store:
+        count = web.export(store, what, out)
+    if out != "-":
+        print_line(f"{out}: {count:,} rows" if what != "card" else out)
+
+
+@app.command()
+def delete(
+    database: Database,
+    pseudonym: Pseudonym,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked once more.")] = False,
+) -> None:
+    """Delete a person and all their verdicts."""
+    web = _web()
+    with _opened(web, database) as store:
+        web.find_person(store, pseudonym)
+        if not yes:
+            typer.confirm(f"Delete {pseudonym} and all their verdicts?", abort=True)
+        count = web.delete_person(store, pseudonym)
+    print_line(f"{pseudonym} and {count:,} answered pages were deleted")
+
+
+def _opened(web: Any, database: str) -> Any:
+    from contextlib import closing
+
+    return closing(web.open_store(database))
+
+
+def _web() -> Any:
+    try:
+        from .. import web
+    except ModuleNotFoundError as error:
+        raise MissingExtra("annotate", "web") from error
+    return web
