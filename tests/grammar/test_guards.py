@@ -78,6 +78,12 @@ STRICT = [
     ("caption", "A girl holding a beverage points at a painting.", "girl is holding"),
     ("caption", "A man in a bright yellow shirt juggles while riding a unicycle.", "There is"),
     ("genitive", "It is the tomb of Philip II, Alexander the Great's father.", "father of the Great"),
+    (
+        "that",
+        "Many do not know the history, culture and body of beliefs Bin Ladin has used, but they ask.",
+        "know that",
+    ),
+    ("numeral", "She wore a scarf and $28.50 George brocade coat.", "28.50 dollars George"),
     ("function-word", "These days are special for the city.", "Nowadays"),
     ("function-word", "The site extends over 3 sq km.", "extends more than"),
     ("function-word", "He was twice elected governor.", "two times elected"),

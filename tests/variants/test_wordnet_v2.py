@@ -62,6 +62,7 @@ def test_accepted_pairs_hold(before, after):
         ("Records were loaded naked.", "only people are nude"),
         ("It was made happen.", "a bare infinitive"),
         ("Boys play doctor.", "a game"),
+        ("It is by Doctors without Borders.", "a name"),
         ("It was a business man.", "the same"),
         ("They sell used furniture.", "a participle before a noun"),
         ("He kicked the bucket.", "an idiom"),

@@ -108,7 +108,10 @@ def _may_be_object(tree: ParseTree, verb: int, start: int) -> bool:
     above, bare = tree[tree[verb].head].lemma, tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
     reduced = tree[verb].tag == "VBD" and tree[verb].text.endswith("ed") and not tree.children(verb, "dobj", "ccomp")
     named = tree[start].tag in {"PRP", "EX"}
-    return (above in _PERCEPTION and bare) or (not named and (above in _SHOWING or (above in _NAMING and reduced)))
+    listed = any(tree[one].text == "," for one in range(start, verb))  # "know the history, culture and beliefs he used"
+    if (above in _PERCEPTION and bare) or (listed and above == "know"):
+        return True
+    return not named and (above in _SHOWING or (above in _NAMING and reduced))
 
 
 def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:

@@ -179,7 +179,7 @@ def exchange_dollars(tree: ParseTree) -> Iterator[Rewriting]:
     for pattern, new in ((_DOLLARS, r"\1\2 dollars"), (_IN_DOLLARS, r"$\1\2")):
         for match in pattern.finditer(tree.text):
             after = next((node for node in tree.nodes if node.start >= match.end()), None)
-            plain = after is None or after.tag not in {"NN", "NNS", "JJ", "HYPH", "CD"} or after.text in _AFTER_MONEY
+            plain = after is None or after.tag not in _COUNTED or after.text in _AFTER_MONEY
             before = tree.text[: match.start()].split()[-1:]
             if plain and before not in (["a"], ["the"], ["an"], ["US"], ["of"]) and match[1] != "1":
                 yield Rewriting("dollars", match.start(), match[0], match.expand(new))
@@ -188,8 +188,10 @@ def exchange_dollars(tree: ParseTree) -> Iterator[Rewriting]:
 _AMOUNT = r"(\d+(?:,\d{3})*(?:\.\d\d?)?)( (?:million|billion|trillion))?"
 _DOLLARS = re.compile(rf"(?<![\w$])\${_AMOUNT}(?![\w,.-]*\d)(?!-)(?! (?:million|billion|trillion))(?![kKmMbB]\b)")
 _IN_DOLLARS = re.compile(rf"(?<![\w$.,-]){_AMOUNT} dollars(?![\w-])")
+_COUNTED = {"NN", "NNS", "NNP", "JJ", "HYPH", "CD"}
 #: Nouns that may follow an amount without being counted by it.
-_AFTER_MONEY = {"last", "next", "more", "less", "today", "yesterday", "each"}
+_AFTER_MONEY = {"last", "next", "more", "less", "today", "yesterday", "each", "Monday", "Tuesday", "Wednesday",
+                "Thursday", "Friday", "Saturday", "Sunday"}  # fmt: skip
 
 # Where numbers count
 
