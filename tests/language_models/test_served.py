@@ -497,3 +497,19 @@ def test_a_first_reply_of_another_model_lets_no_more_of_it_in() -> None:
     with ChatServer(answer=answer) as server:
         assert len(replies(served(server, concurrency=1), requests)) == 4
         assert server.requests == 6
+
+
+def test_a_worker_sends_nothing_before_its_last_reply_is_stored() -> None:
+    """So a killed process loses no more than what was in flight."""
+    counts: list[tuple[int, int]] = []
+
+    def keep(some: dict[bytes, Completion]) -> None:
+        time.sleep(0.03)  # what is sent in the meantime arrives
+        counts.append((counts[-1][0] + len(some) if counts else len(some), server.requests))
+
+    with ChatServer(model="tiny") as server:
+        can, endpoint = Capabilities(logprobs=20), Endpoint("tiny", server.url)
+        sender = sending.Sender(endpoint, can, 1, MANNER)
+        requests = [sending.Asked(bytes([number]), asked(number)) for number in range(4)]
+        asyncio.run(sender.send(requests, Budget(), keep))
+    assert counts == [(1, 1), (2, 2), (3, 3), (4, 4)]

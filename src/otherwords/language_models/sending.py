@@ -11,9 +11,8 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed, shorten
 from .budget import Budget, Reservation, boundless
@@ -22,6 +21,9 @@ from .dialects import Malformed, body_of, completion_of
 from .endpoint import Endpoint
 from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
 from .refusals import BUSY, is_same_model, judge, message_of
+
+if TYPE_CHECKING:
+    from .connection import Connection, Received
 
 #: Tries of a request that fails while others succeed, and of the very first one: a server that is not there is not.
 TRIES, FIRST_TRIES = 15, 3
@@ -34,6 +36,8 @@ UNREADABLE_REPLY = "sent a reply that lacks what was asked for"
 
 #: Bytes that a reply may have at most, unpacked.
 _LARGEST = 64_000_000
+#: Seconds that connecting may take at most.
+_CONNECT = 20.0
 #: Takes replies under their keys.
 Keep = Callable[[dict[bytes, Completion]], None]
 
@@ -74,11 +78,10 @@ class Sender:
         self.endpoint, self.can, self.manner = endpoint, can, manner
         self.pace = Pace(concurrency)
         self.names: set[str] = set()
-        self._strange_name = ""
+        self._right_name = self._strange_name = ""
         self._failures, self._last_reply = 0, 0.0
         self._error: BaseException | None = None
         self._verify: ssl.SSLContext | None = None
-        self._common: dict[str, Any] = {}
 
     async def send(self, requests: Sequence[Asked], budget: Budget, keep: Keep, *, alone: bool = False) -> None:
         """Send all requests; `keep` is given the replies as they come, those of one moment together.
@@ -107,39 +110,41 @@ class Sender:
         """Try requests once, all at the same time. What the server refuses or does not understand is a result, too."""
 
         async def one_of(request: Request) -> Try:
-            held = await self._reserve(budget, request, retry=False)  # what is refused here, no server has refused
-            try:
-                return await self._paced(_Way(client, budget), request, held) if held else Try()
-            except BadInput as error:
-                return Try(error=error)
+            async with self._connection() as connection:
+                held = await self._reserve(budget, request, retry=False)  # what is refused here, no server has refused
+                try:
+                    return await self._paced(_Way(connection, budget), request, held) if held else Try()
+                except BadInput as error:
+                    return Try(error=error)
 
         self.pace.begin()
         self._error = None
-        async with self._client() as client:
-            return list(await asyncio.gather(*map(one_of, requests)))
+        return list(await asyncio.gather(*map(one_of, requests)))
 
-    def _client(self) -> Any:
-        """A client with timeouts, without retries of its own, which follows no server to another."""
-        import httpx2
+    def _connection(self) -> Connection:
+        """A connection, without retries of its own, which follows no server to another."""
+        from httpx2 import InvalidURL
+
+        from .connection import Connection
 
         self._verify = self._verify or ssl.create_default_context()
-        timeout = httpx2.Timeout(self.manner.timeout, connect=min(self.manner.timeout, 20.0))
-        return httpx2.AsyncClient(timeout=timeout, verify=self._verify, follow_redirects=False)
+        try:
+            return Connection(self.endpoint.url, self._verify, connect=min(self.manner.timeout, _CONNECT))
+        except InvalidURL as error:
+            fix, where = "give it as http://HOST:PORT/v1 or https://HOST/v1", f"api:{self.endpoint.model}"
+            raise BadInput(f"is no address ({self._name(error)})", where=where, field="url", fix=fix) from None
 
     async def _work(self, budget: Budget, keeper: _Keeper, asked: Iterator[Asked]) -> None:
-        """Take requests and get their replies, until there are none left, or something stopped the sending.
-
-        Each worker has a client of its own, with one connection: a pool of many costs more than it saves.
-        """
-        async with self._client() as client:
+        """Take requests and get their replies, until there are none left, or something stopped the sending."""
+        async with self._connection() as connection:
             while self._error is None and (one := next(asked, None)):
                 try:
-                    reply = await self._ask(_Way(client, budget), one.request)
+                    reply = await self._ask(_Way(connection, budget), one.request)
                 except Exception as error:
                     self._fail(error)
                     return
                 if reply is not None:
-                    keeper.add(one.key, reply)
+                    await keeper.add(one.key, reply)
 
     def _fail(self, error: Exception) -> None:
         """Stop the sending for a reason."""
@@ -216,51 +221,38 @@ class Sender:
         """Try a request, and settle what it cost."""
         ended = Try(charged=True)  # should it be cancelled in flight
         try:
-            ended = await self._try(way.client, request)
+            ended = await self._try(way.connection, request)
         finally:
             way.budget.settle(held, ended.reply.usage if ended.reply else None, charged=ended.charged)
         return ended
 
-    async def _try(self, client: Any, request: Request) -> Try:
-        import httpx2
+    async def _try(self, connection: Connection, request: Request) -> Try:
+        import httpcore2
 
         path, body = body_of(self.endpoint, request, self.can)
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        where = f"api:{self.endpoint.model}"
+        headers = self.endpoint.headers().items()
         try:
-            sent = self._post(client, path, content)
-            async with asyncio.timeout(self.manner.timeout), aclosing(await client.send(sent, stream=True)) as answer:
-                received = await _received(answer)
-        except httpx2.InvalidURL as error:
-            fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
-            return Try(error=BadInput(f"is no address ({self._name(error)})", where=where, field="url", fix=fix))
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            async with asyncio.timeout(self.manner.timeout):
+                received = await connection.post(path, headers, content, _LARGEST)
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.ProxyError) as error:
             return Try(reason=f"cannot be reached ({self._name(error)})")
-        except (TimeoutError, httpx2.TimeoutException):
+        except (TimeoutError, httpcore2.TimeoutException):
             return Try(reason=f"did not reply within {self.manner.timeout:g} seconds", charged=True)
-        except httpx2.RequestError as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             return Try(reason=f"broke off ({self._name(error)})", charged=True)
-        if received is None:
-            return Try(reason=f"sent more than {_LARGEST // 1_000_000} MB", charged=True)
-        return self._read(request, answer.status_code, answer.headers, received)
-
-    def _post(self, client: Any, path: str, content: bytes) -> Any:
-        """What is sent. What all requests to a path have in common is made once: that takes longer than the rest."""
-        import httpx2
-
-        if path not in self._common:
-            self._common[path] = client.build_request("POST", f"{self.endpoint.url}{path}", json={})
-            del self._common[path].headers["content-length"]
-        common = self._common[path]
-        headers = [*common.headers.raw, *self.endpoint.headers().items()]
-        return httpx2.Request("POST", common.url, headers=headers, content=content, extensions=common.extensions)
+        return self._read(request, received)
 
     def _name(self, error: Exception) -> str:
         return self.endpoint.scrub(str(error) or type(error).__name__)
 
-    def _read(self, request: Request, status: int, headers: Any, content: bytes) -> Try:
+    def _read(self, request: Request, received: Received) -> Try:
         """What came back: a reply, a refusal, or neither."""
+        status, content = received.status, received.content
+        if content is None:
+            return Try(reason=f"sent more than {_LARGEST // 1_000_000} MB", charged=True)
         if not 200 <= status < 300:
+            headers = received.headers
             judged = judge(self.endpoint, request, status, content, headers.get("location", ""))
             if isinstance(judged, Completion):
                 return Try(judged, charged=True)
@@ -281,8 +273,9 @@ class Sender:
         if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
             fix = "use another readout: choices, or text"
             return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix), charged=True)
-        limited = any(b"ratelimit" in name.lower() for name, _ in headers.raw)  # faster than to look for each
-        return Try(reply, charged=True, rest=rest_until_reset(headers, sum(reply.usage[::2]) or 1) if limited else 0.0)
+        limited = any(b"ratelimit" in name.lower() for name, _ in received.raw_headers)  # faster than to look for each
+        rest = rest_until_reset(received.headers, sum(reply.usage[::2]) or 1) if limited else 0.0
+        return Try(reply, charged=True, rest=rest)
 
     def _begin(self, content: bytes) -> str:
         return shorten(self.endpoint.scrub(message_of(content)), 100)
@@ -297,6 +290,8 @@ class Sender:
         if not isinstance(name, str) or not name:
             self.names.add("")
             return ""
+        if name == self._right_name:
+            return ""
         right = self.endpoint.served_as
         if right:
             is_right = name == right
@@ -308,6 +303,7 @@ class Sender:
             self._strange_name = name
             return f"replied as {name!r}"
         self.names.add(name)
+        self._right_name = name
         return ""
 
     def _give_up_if_hopeless(self, ended: Try, tries: int) -> None:
@@ -329,44 +325,42 @@ class Sender:
 
 
 class _Way(NamedTuple):
-    """How a worker sends: with which client, on which budget."""
+    """How a worker sends: over which connection, on which budget."""
 
-    client: Any
+    connection: Connection
     budget: Budget
 
 
 class _Keeper:
     """Hands over replies, those of one moment of the event loop together: they are stored in one transaction.
 
-    `fail` is called with what goes wrong there: the event loop would only log it.
+    Whoever adds a reply waits until it is stored, and only then sends the next request: so no more can be lost than may
+    be in flight. `fail` is called with what goes wrong there: the event loop would only log it.
     """
 
     def __init__(self, keep: Keep, fail: Callable[[Exception], None]):
         self._keep, self._fail = keep, fail
         self._replies: dict[bytes, Completion] = {}
+        self._stored: asyncio.Future[None] | None = None
 
-    def add(self, key: bytes, reply: Completion) -> None:
-        if not self._replies:
-            asyncio.get_running_loop().call_soon(self.flush)
+    async def add(self, key: bytes, reply: Completion) -> None:
+        if self._stored is None:
+            loop = asyncio.get_running_loop()
+            self._stored = loop.create_future()
+            loop.call_soon(self.flush)
         self._replies[key] = reply
+        await asyncio.shield(self._stored)  # others wait for it, too
 
     def flush(self) -> None:
         replies, self._replies = self._replies, {}
+        stored, self._stored = self._stored, None
         try:
             if replies:
                 self._keep(replies)
         except Exception as error:
             self._fail(error)
-
-
-async def _received(answer: Any) -> bytes | None:
-    """The body of an answer, unpacked; none if that is too long, however short it came."""
-    content = bytearray()
-    async for some in answer.aiter_bytes():
-        content += some
-        if len(content) > _LARGEST:
-            return None
-    return bytes(content)
+        if stored and not stored.done():
+            stored.set_result(None)
 
 
 def refuse_missing() -> None:
