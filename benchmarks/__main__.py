@@ -35,6 +35,7 @@ NAMES = (
     "ie_laws",
     "training",
     "small_trainers",
+    "report_page",
 )
 
 

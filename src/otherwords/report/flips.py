@@ -162,14 +162,15 @@ class FlipCounts:
         self._sums: list[pl.DataFrame] = []
         self._first: dict[tuple[str, str], pl.DataFrame] = {}
 
-    def add(self, rewordings: pl.DataFrame) -> None:
-        """Count the answers to some problems and their rewordings."""
+    def add(self, rewordings: pl.DataFrame) -> pl.DataFrame:
+        """Count the answers to some problems and their rewordings; give what `count_problems` found."""
         counted = count_problems(rewordings)
         self.models |= set(rewordings["model"].cast(pl.String).unique()) if "model" in rewordings.columns else {"model"}
         sums = (pl.len(), pl.col("flips", "n", "compared").sum(), pl.col("known").any())
         self._sums.append(counted.group_by("model", "part").agg(*sums))
         for (model, part), own in counted.partition_by("model", "part", as_dict=True).items():
             self._first[model, part] = _first(self._first.get((model, part)), own, _shown(part) + MOST_IDS)
+        return counted
 
     def bar(self, model: str) -> Bar:
         """A model's problems by their part, and its flips and rewordings."""

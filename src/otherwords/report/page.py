@@ -1,5 +1,7 @@
 """The page: from a run folder to one HTML file, which loads nothing from elsewhere."""
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +28,7 @@ from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
 from ..validity.funnel import funnel
-from . import accounts, flips, numbers, plot
+from . import accounts, browse, flips, numbers, plot
 from .noise import mass_sentence, noise_sentence, noise_unknown
 
 #: The order of the footer; entries of the manifest that are not named here follow in their own order.
@@ -116,6 +118,8 @@ def render_parts(
     bars_in_order = [bars[model] for model in models if model in bars]
     names = short_names(_generators(manifest, buckets))
     balance = accounts.balance(own, about.marks)
+    chosen = about.wavering.chosen(buckets, task.fields)
+    wordings = browse.look_up(chosen, answers, buckets, task)
     return _template().render(
         title=_title(manifest),
         models=models,
@@ -141,6 +145,7 @@ def render_parts(
         unread=accounts.unread(about.given),
         listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
+        browse=_browsed(wordings, about.wavering, browse.encode(wordings, models, task, names)),
         funnel=funnel(*buckets),
         given_up=accounts.given_up(manifest, names),
         accepted=accounts.accepted(manifest),
@@ -157,6 +162,7 @@ class AnswerCounts(NamedTuple):
 
     answers: int
     flips: flips.FlipCounts
+    wavering: browse.Wavering
     given: pl.DataFrame
     marks: pl.DataFrame
 
@@ -164,7 +170,7 @@ class AnswerCounts(NamedTuple):
 def count_answers(answers: Sequence[pl.LazyFrame]) -> AnswerCounts:
     """Count answers part by part."""
     known, marks = ("model", "bucket", "variant", "gold", "pred", REJECTED), (CONTRAST, CONTROL)
-    counts, total, given, marked = flips.FlipCounts(), 0, [], []
+    counts, wavering, total, given, marked = flips.FlipCounts(), browse.Wavering(), 0, [], []
     for part in answers:
         there = list(part.collect_schema())
         flips.refuse_missing([*there, *(["gold"] if "gold" not in there else ())])
@@ -173,8 +179,25 @@ def count_answers(answers: Sequence[pl.LazyFrame]) -> AnswerCounts:
         total += some.height
         given.append(count_given(some))
         marked.append(some.select(name for name in marks if name in some.columns).unique())
-        counts.add(accounts.rewordings(some))
-    return AnswerCounts(total, counts, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
+        wavering.add(counts.add(accounts.rewordings(some)))
+    return AnswerCounts(total, counts, wavering, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
+
+
+class Browsed(NamedTuple):
+    """The list of all problems, as the page has it: its data, what is in it, and what the run has."""
+
+    data: str
+    whole: bool
+    known: bool
+    problems: int
+    variants: int
+    all_problems: int
+    all_variants: int
+
+
+def _browsed(found: browse.Wordings, every: browse.Wavering, data: bytes) -> Browsed:
+    most = (max(counts.values(), default=0) for counts in (every.problems, every.variants))
+    return Browsed(base64.b64encode(data).decode(), found.whole, found.known, found.problems, found.variants, *most)
 
 
 def _look_up(
@@ -227,7 +250,13 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
     )
     environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count, "name": _name}
-    environment.globals["style"] = Markup(asset("page.css"))
+    script = asset("browse.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.globals |= {
+        "style": Markup(asset("page.css")),
+        "script": Markup(script),
+        "script_hash": f"sha256-{digest}",
+    }
     return environment.from_string(asset("page.html.jinja"))
 
 
