@@ -15,6 +15,7 @@ NAMES = (
     "intervals",
     "coverage",
     "noise",
+    "people",
     "invariance",
     "comparison",
     "crossed",

@@ -52,7 +52,7 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float) ->
     >>> print(f"{low:.4f} {high:.4f}")
     0.0442 0.0877
     """
-    return _share_ends(value, _spread(samples), confidence)
+    return share_ends(value, _spread(samples), confidence)
 
 
 class _Caps(NamedTuple):
@@ -89,9 +89,13 @@ class _Caps(NamedTuple):
         return 1 - upper(self.lack), upper(self.have)
 
 
-def _share_ends(
+def share_ends(
     value: Array, spread: tuple[Array, Array, Array], confidence: Array | float, caps: _Caps | None = None
 ) -> tuple[Array, Array]:
+    """The interval of a share from its squared error, the degrees of freedom of that, and how many clusters there are.
+
+    `share_interval` says how.
+    """
     from scipy.special import ndtri, stdtrit  # late: `otherwords --help` needs no scipy
 
     tail = (1 + confidence) / 2
@@ -388,7 +392,7 @@ def _estimate(
     def at(confidence: Any) -> tuple[Array, Array]:
         if noise is not None:
             return _net_ends(value, spread, noise, confidence)
-        ends = _share_ends(value, spread, confidence, caps)
+        ends = share_ends(value, spread, confidence, caps)
         lower, upper = (np.where(inside, low + (high - low) * end, np.nan) for end in ends)
         return lower, upper
 
