@@ -47,25 +47,24 @@ class Powered(NamedTuple):
     floor: Array
 
 
-def batch_weights(probability: Array, batch: Array, size: int, answered: Array | None = None) -> Array:
+def batch_weights(probability: Array, batch: Array, size: int) -> Array:
     """The weight of each verdict: how many of all `size` variants it stands for; they sum to `size`.
 
     Within a batch, variants weigh as the inverse of their probability to be in it, and stand for all that no earlier
     batch has; those that earlier batches have stand for themselves. So each batch gives an estimate of its own, and
     they are averaged by their numbers of verdicts (Des Raj 1956; Zrnic and Candes 2024). Where no probability is known
-    (NaN), variants of a batch weigh alike. `answered` is the part of its batch that has a verdict by now (1 where it is
-    not given): items are asked in random order, so each was that much less likely to have one.
+    (NaN), variants of a batch weigh alike. Probabilities are those of having a verdict: of a batch that is half done,
+    half of those of being in it.
 
     >>> batch_weights(np.array([0.5, 0.25, np.nan]), np.array([1, 1, 2]), 12).round(6).tolist()
     [2.5, 4.5, 5.0]
     """
-    known = probability if answered is None else probability * answered
     weight, before = np.zeros(len(batch)), np.zeros(len(batch), dtype=bool)
     for number in np.unique(batch):
         own = batch == number
         equal = max(size - before.sum(), own.sum()) / own.sum()
         share = own.sum() / len(batch)
-        weight[own] += share * np.where(np.isnan(known[own]), equal, 1 / known[own])
+        weight[own] += share * np.where(np.isnan(probability[own]), equal, 1 / probability[own])
         weight[before] += share
         before |= own
     return weight * (size / weight.sum())
