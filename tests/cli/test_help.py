@@ -32,7 +32,7 @@ def test_these_are_the_commands():
         "run", "vary", "resample",
         "select partition", "select aflite", "select deciles", "select sample",
         "check", "profile", "probe", "answer", "score", "compare", "circularity", "annotate",
-        "verdicts invite", "verdicts revoke", "verdicts export", "verdicts delete", "audit",
+        "verdicts invite", "verdicts revoke", "verdicts export", "verdicts delete", "agreement", "audit",
         "reproduce", "paper ie-test", "paper merge", "paper paranlu", "paper parte", "paper sensitivity",
         "report",
         "export",

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from .._version import __version__
 from ..errors import ON_COMMAND_LINE, OtherwordsError, ServerFailed, WorkerLost
 from . import (
+    agreement,
     annotate,
     answer,
     audit,
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Definition] = {
     "circularity": circularity.circularity,
     "annotate": annotate.annotate,
     "verdicts": annotate.app,
+    "agreement": agreement.agreement,
     "audit": audit.audit,
     "reproduce": reproduce.reproduce,
     "paper": paper.app,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..profiling.profile import Part, Profile, Suggestions
     from ..scoring.count_tests import CountTest
     from ..scoring.difference import Difference
+    from ..significance.agreement import AgreementReport
     from ..validity.funnel import Drops, Funnel
 
 #: Heading of the clusters and, in brackets, their effective number.
@@ -313,6 +314,38 @@ def _share(count: int, rows: int) -> str:
     '3 (0.20 %)'
     """
     return f"{count:,} ({100 * count / rows:.2f} %)"
+
+
+# Annotators
+
+
+def agreement_tables(report: AgreementReport, confidence: float) -> Iterator[Table]:
+    """How far annotators agree on each question, and each of them with the others."""
+    named = any(one.question for one in report.questions)
+    names = ["question"] if named else []
+    ends = ("value", f"{100 * confidence:g}% interval", "items", "annotators")
+    caption = "cohen, fleiss: kappa; alpha: Krippendorff's; ac1, ac2: Gwet's. 1 is full agreement, 0 that of chance"
+    table = _table([*names, "measure"], ends, caption=caption)
+    rows = []
+    for one in report.questions:
+        level = "" if one.level == "nominal" else f" ({one.level})"
+        end = "–" if one.low is None or one.high is None else f"{one.low:.3f} – {one.high:.3f}"
+        cells = (Text(one.measure + level), _three(one.value), end, f"{one.items:,}", f"{one.annotators:,}")
+        rows.append((tuple([one.question] if named else []), cells))
+    yield _add_sections(table, rows)
+    numbers = ("items", "as the others", "mean kappa", "seconds")
+    table = _table([*names, "annotator"], numbers, title="Each annotator against the others")
+    people = []
+    for who in report.annotators:
+        agreed = "–" if who.agreed is None else f"{100 * who.agreed:.1f} %"
+        seconds = "–" if who.seconds is None else f"{who.seconds:.1f}"
+        cells = (Text(who.annotator), f"{who.items:,}", agreed, _three(who.kappa), seconds)
+        people.append((tuple([who.question] if named else []), cells))
+    yield _add_sections(table, people)
+
+
+def _three(value: float | None) -> str:
+    return "–" if value is None else f"{value + 0.0:.3f}"
 
 
 # Profiles

@@ -9,6 +9,7 @@ and 2014. Tests hold them against the examples that these publications print.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, setting
+from ..storage import tables
+from ..storage.in_memory import AnyTable, frame_or_name
+from ..validity.people import read_verdicts
 from .bootstrap import Array, Sample, bootstrap, by_cluster, collapse
 from .intervals import percentile
 
@@ -23,6 +27,10 @@ from .intervals import percentile
 LEVELS = ("nominal", "ordinal", "interval")
 #: Answers that are numbers are marks on a scale up to so many different ones, and measurements above.
 _MARKS = 10
+#: Answers in words are choices up to so many different ones, and texts above, or where most of them differ.
+_CHOICES = 12
+#: Of more annotators than this, no mean over pairs is computed; Fleiss' kappa is of all together.
+_MOST_PAIRED = 10
 
 
 @dataclass(frozen=True)
@@ -243,6 +251,31 @@ def _places(values: Sequence[Any], level: str) -> Array:
 # From a table of verdicts
 
 
+def agreement_of(
+    verdicts: AnyTable | str | Path,
+    answers: AnyTable | str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    **settings: Any,
+) -> AgreementReport:
+    """The same as `agreement`, from files: verdicts, and a run or its answers for the clusters of buckets.
+
+    `out` writes a row for each disagreement: question, bucket, variant, and a column for each annotator.
+    """
+    tables.refuse_unwritable(out, verdicts)
+    clusters = None
+    if answers is not None:
+        given = frame_or_name(answers, "the answers")
+        known = given if isinstance(given, pl.DataFrame) else tables.read(given)
+        clusters = known.select(pl.col("bucket", "cluster").cast(pl.String)) if "cluster" in known.columns else None
+    report = agreement(read_verdicts(verdicts), clusters, **settings)
+    if out:
+        rows = [{**{key: row[key] for key in ("question", "bucket", "variant")}, **row["answers"]}
+                for row in report.disagreements]  # fmt: skip
+        tables.write([pl.DataFrame(rows, infer_schema_length=None)] if rows else [], out)
+    return report
+
+
 def agreement(
     verdicts: pl.DataFrame,
     clusters: pl.DataFrame | None = None,
@@ -270,9 +303,14 @@ def agreement(
     for question in own["question"].unique().sort().to_list():
         rows = own.filter(pl.col("question") == question)
         table = _Table.of(rows, level)
+        if table.is_text:
+            continue
         questions += _coefficients(question, table, confidence, replicates, seed)
         people += _annotators(question, table, rows)
         apart += _disagreements(question, table)
+    if not questions:
+        fix = "ask a question with choices or marks"
+        raise BadInput("has only texts, which cannot be counted", where="the verdicts", field="answer", fix=fix)
     seconds = own.drop_nulls("seconds").group_by("question").agg(pl.col("seconds").median()).sort("question")
     return AgreementReport(questions, people, apart, dict(seconds.iter_rows()))
 
@@ -305,6 +343,12 @@ class _Table:
         place = known.select(key.rank("dense")).to_series().to_numpy().astype(np.int64) - 1
         return cls(wide.select("bucket", "variant"), names, codes, values, level, place)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether people wrote what they liked, so that answers cannot be counted."""
+        different, answers = len(self.values), int((self.codes >= 0).sum())
+        return isinstance(self.values[0], str) and different > min(_CHOICES, max(4, answers / 2))
+
     @staticmethod
     def _usual(values: Sequence[Any], numeric: bool) -> str:
         if not numeric or len(values) <= 2:
@@ -316,12 +360,11 @@ def _coefficients(question: str, table: _Table, confidence: float, replicates: i
     counts = counted(table.codes, len(table.values))
     shared = counts.sum(axis=1) > 1
     places = _places(table.values, table.level)
-    measures = {
-        "cohen": _cohen(table.codes, len(table.values)),
-        "fleiss": _fleiss(counts),
-        "alpha": _alpha(counts, places, table.level),
-        "ac1": _gwet(counts, None),
-    }
+    measures = {"alpha": _alpha(counts, places, table.level)}
+    if table.level != "interval":
+        measures = {"fleiss": _fleiss(counts), **measures, "ac1": _gwet(counts, None)}
+        if len(table.names) <= _MOST_PAIRED:
+            measures = {"cohen": _cohen(table.codes, len(table.values)), **measures}
     if table.level != "nominal":
         measures["ac2"] = _gwet(counts, places)
     weighted = {"alpha": table.level, "ac2": "quadratic"}

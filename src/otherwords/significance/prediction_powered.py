@@ -67,7 +67,7 @@ def batch_weights(probability: Array, batch: Array, size: int) -> Array:
         weight[own] += share * np.where(np.isnan(probability[own]), equal, 1 / probability[own])
         weight[before] += share
         before |= own
-    return weight * (size / weight.sum())
+    return np.asarray(weight * (size / weight.sum()))
 
 
 def cluster_sums(hits: Array, judge: Array, sound: Array, weight: Array, cluster: Array) -> Array:
