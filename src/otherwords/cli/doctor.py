@@ -21,7 +21,7 @@ CORE = (
 #: Those of each optional part.
 EXTRAS = {
     "hf": ("safetensors", "torch", "transformers"),
-    "api": ("httpx2",),
+    "api": ("httpcore2", "httpx2"),
     "gguf": ("xllamacpp",),
     "datasets": ("datasets",),
     "pandas": ("pandas", "pyarrow"),
