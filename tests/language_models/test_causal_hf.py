@@ -140,6 +140,13 @@ def test_a_prompt_longer_than_the_model_reads_is_refused(opened):
         opened().continuations([Request(text=SHOTS * 20)], WORDS, first=True)
 
 
+def test_a_prompt_without_tokens_is_refused(opened, monkeypatch):
+    model = opened()
+    monkeypatch.setattr(model, "_encode", lambda texts, special: [[] for _ in texts])
+    with pytest.raises(BadInput, match="no tokens for a prompt"):
+        list(model.complete([Request(text="", max_tokens=3)]))
+
+
 def test_a_plain_model_cannot_chat(opened):
     with pytest.raises(BadInput, match="no template for chats"):
         opened().continuations([Request(messages=(Message("user", "It rains?"),))], WORDS, first=True)
@@ -183,6 +190,44 @@ def test_samples_depend_on_the_seed(opened):
     once, again, other = (dict(model.complete([replace(ask, seed=seed)]))[0] for seed in (1, 1, 2))
     assert once == again != other
     assert len(once.more) == 2
+
+
+def test_problems_do_not_draw_by_the_same_numbers(opened):
+    """A likely and an unlikely answer fall by chance in each problem by itself, and in each repetition anew."""
+    model = opened()
+    requests = [Request(text=f"A dog number {number} runs", max_tokens=1, temperature=9.0) for number in range(40)]
+    once, same, repeated = (
+        [reply.text for _, reply in sorted(model.complete([replace(one, repeat=repeat) for one in requests]))]
+        for repeat in (0, 0, 1)
+    )
+    assert once == same != repeated
+    assert len({*once}) > 20
+    assert dict(model.complete(requests[7:8]))[0].text == once[7]
+
+
+def test_few_of_the_likeliest_tokens_are_drawn_from(opened):
+    model, (request, *_) = opened(), asked()
+    ((_, greedy),) = model.complete([replace(request, max_tokens=6)])
+    drawn = dict(
+        model.complete([replace(request, max_tokens=6, temperature=5.0, top_k=top_k, n=2) for top_k in (1, None)])
+    )
+    assert (drawn[0].text, drawn[0].more) == (greedy.text, (greedy.text,))
+    assert drawn[1].text != greedy.text
+
+
+def test_where_nothing_is_drawn_all_texts_are_the_same(opened):
+    model, (request, *_) = opened(), asked()
+    ((_, one),) = model.complete([replace(request, max_tokens=4)])
+    ((_, three),) = model.complete([replace(request, max_tokens=4, n=3)])
+    assert (three.text, three.more, three.ends) == (one.text, (one.text,) * 2, (one.finish,) * 2)
+
+
+def test_no_more_tokens_are_named_than_there_are(opened):
+    model, (request, *_) = opened(), asked()
+    for most in (1, 2):
+        ((_, reply),) = model.complete([replace(request, logprobs=1_000_000, max_tokens=most)])
+        assert len(reply.top) == most
+        assert sum(np.exp(list(reply.top[0].values()))) == pytest.approx(1, abs=1e-3)
 
 
 def test_scores_of_given_texts(opened):

@@ -22,6 +22,7 @@ from ..inference.scheduling import Arrays, Scheduler
 from ..inference.shared_prefix import NotShareableError, Prefix, Read, forward, read_prefix
 from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
+from ..storage.files import seed_for
 from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
 from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer
 from .writer import Decoding
@@ -130,8 +131,7 @@ class CausalModel:
             yield number, Completion("", score=score)
 
     def _likeliest(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
-        count = min(requests[0].logprobs, known_tokens(self.opened.model) or requests[0].logprobs)
-        logs, ids = self._compute(requests, [()], partial(_top_logs, count))
+        logs, ids = self._compute(requests, [()], partial(_top_logs, self._count(requests[0])))
         ends = set(special_tokens(self.opened).ends)
         for number, (row_logs, row_ids) in enumerate(zip(logs[:, 0, 0], ids[:, 0, 0], strict=True)):
             top, best = self._named(row_logs, row_ids), int(row_ids[0])
@@ -144,8 +144,11 @@ class CausalModel:
         rows = self._rows(requests)
         prompter = Prompter(self.opened, self.opened.length)
         author = Author(self.opened, prompter, special, asked.max_tokens, _ROOM * self.opened.tokens)
-        seeds = [(one.seed or 0) + one.repeat for one in requests]
-        for number, lines in author.write(rows, seeds, _decoding(asked)):
+        # Problems that drew by the same numbers would err together, and no interval would know.
+        seeds = [seed_for(one.seed or 0, one.repeat, *row) for one, row in zip(requests, rows, strict=True)]
+        decoding = _decoding(asked)
+        for number, drawn in author.write(rows, seeds, decoding):
+            lines = drawn * (asked.n // decoding.count)  # where nothing is drawn, all are the same
             texts = [
                 self._until(self.opened.tokenizer.decode(ids, skip_special_tokens=True), asked) for ids, _ in lines
             ]
@@ -158,8 +161,12 @@ class CausalModel:
     def _tops(self, request: Request, ids: Sequence[int]) -> tuple[dict[str, float], ...]:
         if not ids:
             return ()
-        logs, tokens = self._compute([request], [tuple(ids[:-1])], partial(_top_logs, request.logprobs))
+        logs, tokens = self._compute([request], [tuple(ids[:-1])], partial(_top_logs, self._count(request)))
         return tuple(self._named(*both) for both in zip(logs[0, 0], tokens[0, 0], strict=True))
+
+    def _count(self, request: Request) -> int:
+        """How many of the likeliest tokens are given: as many as wanted, if there are so many."""
+        return min(request.logprobs, known_tokens(self.opened.model) or request.logprobs)
 
     @staticmethod
     def _until(text: str, request: Request) -> tuple[str, bool]:
@@ -260,6 +267,9 @@ class CausalModel:
         rows: list[list[int]] = [[] for _ in requests]
         for special, numbers, prompts in self._prompts(requests):
             for number, row in zip(numbers, self._encode(prompts, special), strict=True):
+                if not row:
+                    fix = "leave out texts without words"
+                    raise BadInput("the tokenizer returned no tokens for a prompt", where=self.opened.who, fix=fix)
                 self._refuse_long(len(row) + requests[number].max_tokens)
                 rows[number] = row
         return rows
@@ -367,14 +377,15 @@ def _kind(request: Request) -> tuple[Any, ...]:
         return ("scored", request.scored)
     if request.logprobs and request.max_tokens == 1 and request.n == 1 and not request.temperature:
         return ("likeliest", request.logprobs)
-    sampling = (request.max_tokens, request.temperature, request.top_p, request.n, request.stop)
+    sampling = (request.max_tokens, request.temperature, request.top_k, request.top_p, request.n, request.stop)
     return ("written", *sampling, request.logprobs)
 
 
 def _decoding(request: Request) -> Decoding:
     if not request.temperature:
         return Decoding()
-    return Decoding("sample", request.n, temperature=request.temperature, top_p=request.top_p or 1.0)
+    kept = {"top_k": request.top_k or 0, "top_p": request.top_p or 1.0}
+    return Decoding("sample", request.n, temperature=request.temperature, **kept)  # type: ignore[arg-type]
 
 
 # What is made of logits
