@@ -2,7 +2,7 @@
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, print_planned, print_summary
+from .display import bars, print_summary
 
 
 def answer(
@@ -81,7 +81,4 @@ def answer(
             dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if done.planned is not None:
-        print_planned(done.planned)
-    elif not quiet:
-        print_summary(done, out)
+    print_summary(done, out, quiet)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, print_funnel, print_planned, print_summary
+from .display import bars, print_summary
 
 
 def check(
@@ -59,8 +59,4 @@ def check(
             dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if done.planned is not None:
-        print_planned(done.planned)
-    elif not quiet:
-        print_summary(done, out)
-        print_funnel(done.funnel)
+    print_summary(done, out, quiet)

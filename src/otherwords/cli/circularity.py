@@ -69,7 +69,7 @@ def circularity(
     if dry_run:
         with bars(quiet or json):
             planned = estimate_circularity(suite, model, judge or JUDGES, task, **shared)
-        print_json(planned) if json else print_planned(planned)
+        print_planned(planned, json)
         return
     with bars(quiet or json):
         result = measure(

@@ -90,8 +90,13 @@ def bars(quiet: bool) -> Iterator[None]:
             shown.stop()
 
 
-def print_summary(done: Summary, out: str) -> None:
-    """Print what a stage did."""
+def print_summary(done: Summary, out: str, quiet: bool) -> None:
+    """Print what a stage did; of a dry run, what asking would take, also where all else is quiet."""
+    if done.planned is not None:
+        print_planned(done.planned)
+        return
+    if quiet:
+        return
     place = "standard output" if out == "-" else out
     print_line(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
     _print_unvaried(done.unvaried)
@@ -106,6 +111,7 @@ def print_summary(done: Summary, out: str) -> None:
     for model, line in done.stopped.items():
         if line:  # where the data ran out first, a warning said so
             print_line(line if len(done.stopped) == 1 else f"{model}: {line}")
+    print_funnel(done.funnel)
 
 
 def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
@@ -183,8 +189,11 @@ def _print_spent(spent: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
         print_line(f"{model}: {line}{in_all}")
 
 
-def print_planned(planned: Mapping[str, Mapping[str, Any]]) -> None:
+def print_planned(planned: Mapping[str, Mapping[str, Any]], as_json: bool = False) -> None:
     """Print what asking would take, on standard output."""
+    if as_json:
+        print_json(planned)
+        return
     if not planned:
         typer.echo("no request to a server")
     for model, one in planned.items():

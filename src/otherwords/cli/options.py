@@ -79,6 +79,9 @@ Corpus = Annotated[
 SynonymTable = Annotated[
     str, typer.Option("--table", metavar="FILE", help="A synonym table saved before, instead of a corpus.")
 ]
+SaveTable = Annotated[
+    str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
+]
 _SEED = typer.Option("--seed", metavar="N", help="Seed of all random choices.")
 Seed = Annotated[int, _SEED]
 #: Of a study, which may have one itself; so with all that begin with "Study".

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, print_line, print_planned, print_summary
+from .display import bars, print_line, print_summary
 
 
 def resample(
@@ -29,9 +29,7 @@ def resample(
     veto: opt.Veto = "",
     corpus: opt.Corpus = "",
     table: opt.SynonymTable = "",
-    save_table: Annotated[
-        str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
-    ] = "",
+    save_table: opt.SaveTable = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
@@ -78,13 +76,12 @@ def resample(
         limits = {"max_requests": max_requests, "max_cost": max_cost, "prices": prices, "dry_run": dry_run}
         settings: dict[str, Any] = {"seed": seed, "save_table": save_table, "engine": chosen_engine, **limits}
         done, counts = resample_files(source, out, specs, rho, **settings)
-    if done.planned is not None:
-        print_json(done.planned) if json else print_planned(done.planned)
-    elif json:
-        print_json({spelled(one): found._asdict() for one, found in counts.items()})
-    elif not quiet:
-        print_summary(done, out)
-        for one, found in counts.items():
-            several = f"; of {found.several:,} rows with several rewordings, the first counts" if found.several else ""
-            line = f"{found.changed:,} of {found.rows:,} rows replaced, of {found.changeable:,} that can be{several}"
-            print_line(f"rho {spelled(one)}: {line}")
+    if json:
+        replaced = {spelled(one): found._asdict() for one, found in counts.items()}
+        print_json(replaced if done.planned is None else done.planned)
+        return
+    print_summary(done, out, quiet)
+    for one, found in counts.items() if not quiet else ():
+        several = f"; of {found.several:,} rows with several rewordings, the first counts" if found.several else ""
+        line = f"{found.changed:,} of {found.rows:,} rows replaced, of {found.changeable:,} that can be{several}"
+        print_line(f"rho {spelled(one)}: {line}")

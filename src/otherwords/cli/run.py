@@ -133,7 +133,7 @@ def run(
     if dry_run:
         with bars(quiet):
             planned = estimate(study or None, out=out or None, fresh=fresh, **chosen)
-        print_json(planned) if json else print_planned(planned)
+        print_planned(planned, json)
         return
     with bars(quiet):
         result = run_study(study or None, out=out or None, fresh=fresh, **chosen)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, print_planned, print_summary
+from .display import bars, print_summary
 
 
 def vary(
@@ -25,9 +25,7 @@ def vary(
     veto: opt.Veto = "",
     corpus: opt.Corpus = "",
     table: opt.SynonymTable = "",
-    save_table: Annotated[
-        str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
-    ] = "",
+    save_table: opt.SaveTable = "",
     unvaried: Annotated[
         str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator did not vary.")
     ] = "",
@@ -79,7 +77,4 @@ def vary(
             dry_run=dry_run,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
-    if done.planned is not None:
-        print_planned(done.planned)
-    elif not quiet:
-        print_summary(done, out)
+    print_summary(done, out, quiet)
