@@ -141,7 +141,7 @@ def test_every_metric_that_declares_it_has_the_scores_of_the_whole_table(name: s
     assert_same_for([name], *setting(name))
 
 
-@settings(max_examples=min(6, settings.default.max_examples // 4), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=min(6, settings.default.max_examples // 6), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.integers(0, 10_000),
     st.integers(4, 40),
@@ -301,10 +301,10 @@ def test_a_large_table_of_one_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of a few rows, two models, a control, groups: scores.json and report.html do not know of parts."""
     study = {"data": ["everyday"], "vary": ["recorded", "identity"], "models": ["a=scripted", "b=scripted(seed=2)"]}
-    more: Any = {"canary": False, "cache": None, "by": ["label", "how"], "shard": 8, "out": tmp_path / "run"}
+    more: Any = {"canary": False, "cache": None, "by": ["label", "how"], "shard": 8, "replicates": 200}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        done = ow.run(study, **more)
+        done = ow.run(study, **more, out=tmp_path / "run")
         scores, page = (tmp_path / "run" / "scores.json").read_bytes(), done.report.read_bytes()
         assert rerender(tmp_path / "run").read_bytes() == page
         monkeypatch.setattr("otherwords.storage.run_folder._BATCH", 1)
@@ -321,12 +321,12 @@ def test_scores_of_a_run_folder_are_those_of_its_whole_table(tmp_path: Path, mon
     def found() -> Any:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            scores = ow.score(tmp_path / "run", by=["how", "original"], require=["flip_rate<=1"])
+            scores = ow.score(tmp_path / "run", by=["how", "original"], require=["flip_rate<=1"], replicates=200)
         return [asdict(one) for one in scores], [str(one.message) for one in caught]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ow.run(study, canary=False, cache=None, shard=8, out=tmp_path / "run")
+        ow.run(study, canary=False, cache=None, shard=8, out=tmp_path / "run", replicates=200)
     part_by_part = found()
     monkeypatch.setattr("otherwords.pipeline._open_run", lambda *_: None)
     assert part_by_part == found()

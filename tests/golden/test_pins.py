@@ -515,6 +515,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+@pytest.mark.slow
 def test_quickstart_gives_the_same_scores(tmp_path: Path):
     same_scores(now("quickstart", tmp_path), golden("quickstart"))
 

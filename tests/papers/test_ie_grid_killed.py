@@ -87,6 +87,7 @@ def test_an_interrupted_driver_says_that_what_is_done_is_kept(place):
     assert_as_whole()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_the_cell_in_hand(place):
     Path("trap").touch()  # the third fit ends its process
     run_ie_test("x.toml", out="x", engine="processes:2")

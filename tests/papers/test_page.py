@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from otherwords.papers.reproduction import summary
+from otherwords.papers.reproduction import reproduce, summary
 from otherwords.registry import papers
 
 ROOT = Path(__file__).parents[2]
@@ -34,10 +34,11 @@ def test_the_papers_on_the_page_exist() -> None:
 @pytest.mark.parametrize(
     ("paper", "key"), [("paranlu", ("4", "RoBERTa", "d-SNLI P_C")), ("parte", ("Figure 5", "BERT", "PP"))]
 )
-def test_the_examples_of_both_intervals_are_those_of_the_cells(paper: str, key: tuple[str, str, str], reproduced):
+@pytest.mark.slow
+def test_the_examples_of_both_intervals_are_those_of_the_cells(paper: str, key: tuple[str, str, str]):
     if not (DATA / paper).is_dir():
         pytest.skip(f"needs ../shared/data/{paper}")
-    [cell] = [one for one in reproduced(paper, DATA) if (one.table, one.row, one.column) == key]
+    [cell] = [one for one in reproduce(paper, DATA) if (one.table, one.row, one.column) == key]
     page = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
     for low, high in (cell.interval, cell.percentile):
         assert f"[{low:.1f}, {high:.1f}]" in page

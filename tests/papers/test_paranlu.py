@@ -152,10 +152,12 @@ def roberta(tmp_path_factory) -> tuple[pl.DataFrame, list[str]]:
     return answers, [spec.format(f"testset={path}") for spec in METRICS.values()]
 
 
-def test_registered_metrics_give_the_same_digits_and_both_intervals(cells, roberta) -> None:
+def test_registered_metrics_give_the_same_digits_and_both_intervals(cells, roberta, few_replicates) -> None:
     """The way a user would take: answers and test set as files; all numbers must be those of the cells."""
     answers, specs = roberta
-    present, former = score(answers, specs), score(answers, specs, interval="percentile")
+    present, former = (
+        score(answers, specs, interval=kind, replicates=few_replicates) for kind in ("auto", "percentile")
+    )
     for (table, column), one, drawn in zip(METRICS, present, former, strict=True):
         cell = cells[table, "RoBERTa", f"d-SNLI {column}"]
         assert cell.obtained == pytest.approx(100 * one.value, abs=1e-12), column
@@ -164,9 +166,9 @@ def test_registered_metrics_give_the_same_digits_and_both_intervals(cells, rober
         assert one.n_units == {"accuracy_testset": 1837, "p_c_distinct": 249, "pvap_distinct": 249}.get(one.metric, 250)
 
 
-def test_p_c_has_the_default_interval_and_the_former_one(cells, roberta) -> None:
+def test_p_c_has_the_default_interval_and_the_former_one(cells, roberta, few_replicates) -> None:
     """74.8 of 127 clusters: the default interval is not that of the percentiles, and both hold the value."""
-    [former] = score(roberta[0], ["p_c"], interval="percentile")
+    [former] = score(roberta[0], ["p_c"], interval="percentile", replicates=few_replicates)
     cell = cells["4", "RoBERTa", "d-SNLI P_C"]
     assert former.n_clusters == 127
     assert cell.percentile == (100 * former.low, 100 * former.high)

@@ -80,6 +80,7 @@ def test_a_text_is_asked_once_although_its_answer_is_not_in_the_file_yet(here, m
     assert set(asked().values()) == {1}
 
 
+@pytest.mark.slow
 def test_models_that_judge_variants_themselves(tmp_path):
     assert_both_see_the_same(
         tmp_path,
@@ -91,6 +92,7 @@ def test_models_that_judge_variants_themselves(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_no_worker_survives_is_named_and_the_rest_is_kept(here):
     Path("trap").touch()
     expected = r"its first row is premise .*, hypothesis .*; --skip-bad goes on"
@@ -121,6 +123,7 @@ def test_with_skip_bad_the_rest_goes_on_and_a_later_run_is_whole(here):
     assert ow.Run(here / "out", [], Path(), about).answers().collect()["bucket"].n_unique() == len(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["vary", "check"])
 def test_the_same_for_generators_and_checks(here, stage):
     Path("mine.py").write_text(

@@ -123,9 +123,10 @@ def test_without_ray_the_extra_is_named(monkeypatch):
         connect()
 
 
-# One node
+# One node. A cluster takes long to start: a study on one is fast enough for the fast tests, see test_ray_engine.py
 
 
+@pytest.mark.slow
 def test_results_prints_progress_and_errors_come_from_an_actor(cluster, capfd, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")  # fewer than a worker may have: the user knows why
     for name in ("POLARS_MAX_THREADS", "OTHERWORDS_THREADS"):
@@ -152,6 +153,7 @@ def test_results_prints_progress_and_errors_come_from_an_actor(cluster, capfd, m
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_worker_is_stopped_in_the_middle_of_a_job_and_before_it_has_begun(cluster, own):
     news = queue.SimpleQueue()
     busy, waiting = cluster.hire(news), cluster.hire(news, cpus=100)
@@ -172,6 +174,7 @@ def test_a_worker_is_stopped_in_the_middle_of_a_job_and_before_it_has_begun(clus
     raise AssertionError("a process that the job started is still there")
 
 
+@pytest.mark.slow
 def test_a_job_that_exits_ends_its_worker(cluster, own):
     news = queue.SimpleQueue()
     worker = cluster.hire(news)
@@ -180,6 +183,7 @@ def test_a_job_that_exits_ends_its_worker(cluster, own):
     assert "crashed" in worker.describe_end()
 
 
+@pytest.mark.slow
 def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(
@@ -199,6 +203,7 @@ def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
         refuse_unfit(cluster, str(tmp_path), "", plugins=[str(bad)])
 
 
+@pytest.mark.slow
 def test_a_place_that_nodes_cannot_see_is_refused(cluster):
     pytest.importorskip("fsspec")
     with pytest.raises(BadInput, match=r"node \S+ cannot see memory://mine") as caught:
@@ -208,6 +213,7 @@ def test_a_place_that_nodes_cannot_see_is_refused(cluster):
         refuse_unfit(cluster, "/proc/nothing/there", "")
 
 
+@pytest.mark.slow
 def test_the_cluster_of_another_program_is_not_joined(cluster, tmp_path):
     script = "from otherwords.running import ray_cluster as one; print(one._join_local(one._load_ray()))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_TMPDIR": str(tmp_path)}
@@ -216,6 +222,7 @@ def test_the_cluster_of_another_program_is_not_joined(cluster, tmp_path):
     assert (done.stdout, done.stderr) == ("False\n", ""), "it would end with that program"
 
 
+@pytest.mark.slow
 def test_a_connection_to_another_cluster_is_refused(cluster):
     for address in ("127.0.0.1:1", f"ray://127.0.0.1:{free_port()}"):
         with pytest.raises(BadInput, match="this process is connected to Ray at"):
@@ -344,6 +351,7 @@ def test_a_job_that_prints_without_end_is_heard():
         talking.join()
 
 
+@pytest.mark.slow
 def test_a_worker_that_says_what_nobody_understands_is_replaced(cluster):
     news = queue.SimpleQueue()
     worker = cluster.hire(news)
