@@ -26,6 +26,7 @@ from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level, setting
 from .frames import LABEL_MASS, WITHHELD, by_bucket, kept, originals_of
+from .harnesses.samples import LogOptions
 from .language_models.budget import make_budget, spending
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
@@ -343,6 +344,7 @@ def score(
     task: str | Task = "",
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
+    logs: LogOptions = LogOptions(),  # noqa: B008 (frozen)
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -364,6 +366,7 @@ def score(
     variants marked `control`, where there are rewordings beside them.
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
+    A log of Inspect, lm-evaluation-harness, promptfoo or HELM is read as `logs` says (`harnesses.LogOptions`).
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too. What a gate in `require` is about is measured, too, with its groups: where
     the table lacks what it needs, that is an error, before anything is measured.
@@ -396,8 +399,11 @@ def score(
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
-    names, needed = Names(columns or {}, labels or {}, known), _needed([*(using or USUAL), *more], by, require)
-    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes or pool_templates)
+    names = Names(columns or {}, labels or {}, known, logs)
+    needed = _needed([*(using or USUAL), *more], by, require)
+    plain = len(sources) == 1 and not (
+        columns or labels or logs.bucket_from or rejected or average or sizes or pool_templates
+    )
     opened = _open_run(sources[0], needed, known) if plain else None
     table, location, *found = opened or _open(sources, names, rejected)
     if pool_templates:

@@ -35,6 +35,7 @@ def test_these_are_the_commands():
         "verdicts invite", "verdicts revoke", "verdicts export", "verdicts delete", "agreement", "audit",
         "reproduce", "paper ie-test", "paper merge", "paper paranlu", "paper parte", "paper sensitivity",
         "report",
+        "suite",
         "export",
         "convert",
         "list",
@@ -90,7 +91,7 @@ def test_version(cli):
         (("score", "x.jsonl", "--replicates", "0"), "--replicates"),
         (("score", "x.jsonl", "--seed", "one"), "--seed"),
         (("run", "--batch-size", "-1"), "--batch-size"),
-        (("report", "one", "two"), "two"),
+        (("report", "one", "two"), "run folders"),
     ],
 )
 def test_wrong_usage_exits_with_2(cli, arguments, message):

@@ -13,6 +13,8 @@ import polars as pl
 
 from ..errors import BadInput, caller_level
 from ..frames import free_columns
+from ..harnesses.logs import find_harness, read_any, with_buckets
+from ..harnesses.samples import LogOptions
 from ..problem import AGAIN, TASKS, UNREADABLE, label_key
 from ..storage import tables
 from ..storage.in_memory import texts_by_text
@@ -71,11 +73,13 @@ class Names:
 
     `columns` maps the names used here to the tables' (`pred` -> `prediction`), of all tables or of one under its name,
     `labels` the tables' labels to others (`0` -> `entailment`); `known` are the labels of the task, where one is named.
+    `logs` says how logs of other harnesses are read, and which rows of any table are wordings of one problem.
     """
 
     columns: Columns = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    logs: LogOptions = field(default_factory=LogOptions)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", texts_by_text(self.labels, "labels"))
@@ -150,7 +154,7 @@ def open_tables(
         sources, called, names.columns_of(called), models or [""] * len(sources), strict=True
     ):
         alone = name if len(sources) > 1 else ""  # a mapping that it lacks may be for the others
-        table, where = _read(source, columns, alone)
+        table, where = _read(source, columns, alone, replace(names.logs, labels=names.known, errors=rejects_allowed))
         check_columns(table, Location(where), alone)
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
@@ -171,15 +175,19 @@ def _with_empty_variants(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.when(~blank).then(pl.col("variant").cast(pl.String)).alias("variant"))
 
 
-def _read(source: TableOrPath, columns: Mapping[str, str], name: str) -> tuple[pl.DataFrame, str]:
+def _read(source: TableOrPath, columns: Mapping[str, str], name: str, logs: LogOptions) -> tuple[pl.DataFrame, str]:
     if isinstance(source, pl.DataFrame):
-        return _rename(source, columns, "the answers", name), "the answers"
+        named = with_buckets(source, logs.bucket_from, "the answers")
+        return _rename(named, columns, "the answers", name), "the answers"
     path = Path(source)
+    if find_harness(path):
+        return _rename(read_any(path, logs, columns), columns, str(source), name), str(source)
     if path.suffix.lower() == ".txt" and path.is_file():  # as SNLI and MultiNLI are released
         with path.open(encoding="utf-8", errors="replace") as file:
             refuse_problems(file.readline().rstrip("\n").split("\t"), str(source))
     texts = [column for known, column in columns.items() if not known.startswith("p:")]
-    return _rename(tables.read(source, texts), columns, str(source), name), str(source)
+    table = with_buckets(tables.read(source, texts), logs.bucket_from, str(source))
+    return _rename(table, columns, str(source), name), str(source)
 
 
 def model_names(sources: Sequence[TableOrPath]) -> list[str]:

@@ -35,6 +35,7 @@ from . import (
     run,
     score,
     select,
+    suite,
     train,
     vary,
 )
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Definition] = {
     "reproduce": reproduce.reproduce,
     "paper": paper.app,
     "report": report.report,
+    "suite": suite.suite,
     "export": export.export,
     "convert": convert.convert,
     "list": list_plugins.list_plugins,

@@ -10,7 +10,7 @@ from .display import bars, print_json, print_one_answer, print_table
 
 def compare(
     answers: Annotated[
-        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, or - for standard input.")
+        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, a harness's log, or -.")
     ],
     other: Annotated[
         str, typer.Argument(metavar="[ANSWERS]", help="The other model's table; none if the first holds both.")
@@ -36,6 +36,9 @@ def compare(
     ] = "",
     field: opt.AnswerFields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    bucket_from: opt.BucketFrom = "",
+    scorer: opt.Scorer = "",
+    graded: opt.Graded = False,
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
@@ -82,6 +85,7 @@ def compare(
     settings: dict[str, Any] = {
         "task": task, "confidence": confidence, "margin": margin, "out": out or None,
         "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
+        "logs": opt.log_options(bucket_from, scorer, graded),
     }  # fmt: skip
     if test:
         if between or metric or matched:

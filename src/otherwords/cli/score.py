@@ -14,7 +14,8 @@ def score(
         list[str],
         typer.Argument(
             metavar="ANSWERS",
-            help="An answers table: a file, a run folder, or - for JSONL on standard input. Several are read as one.",
+            help="An answers table: a file, a run folder, a log of Inspect, lm-eval, promptfoo or HELM, or - for JSONL "
+            "on standard input. Several are read as one.",
         ),
     ],
     metric: opt.Metrics = [],  # noqa: B006
@@ -25,6 +26,9 @@ def score(
     ] = "",
     field: opt.AnswerFields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    bucket_from: opt.BucketFrom = "",
+    scorer: opt.Scorer = "",
+    graded: opt.Graded = False,
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
@@ -80,6 +84,7 @@ def score(
 
     given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
+    names["logs"] = opt.log_options(bucket_from, scorer, graded)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
     scores = measure(
         given,

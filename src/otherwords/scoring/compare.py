@@ -20,6 +20,7 @@ from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
 from ..errors import BadInput, caller_level, setting
+from ..harnesses.samples import LogOptions
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
@@ -48,6 +49,7 @@ def compare(
     task: str | Task = "",
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
+    logs: LogOptions = LogOptions(),  # noqa: B008 (frozen)
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -60,8 +62,8 @@ def compare(
     `using` names metrics; none means the usual ones, as in `score`, "all" every one that the tables allow. p-values are
     adjusted for the differences that are asked for, and for no others.
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
-    `columns` and `labels` map foreign columns and labels, as in `score`. With a `margin`, such as 0.02, each metric is
-    also tested for equivalence: whether the first is not lower, not higher, neither, by so much.
+    `columns`, `labels` and `logs` are for foreign tables and logs, as in `score`. With a `margin`, such as 0.02, each
+    metric is also tested for equivalence: whether the first is not lower, not higher, neither, by so much.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
     >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
@@ -78,7 +80,7 @@ def compare(
     settings.warn_few(chosen)
     second = None if other is None else frame_or_name(other, "the answers")
     both = two_models(
-        frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task)
+        frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task, logs)
     )
     names = [one.name for one in both]
     shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
@@ -146,6 +148,7 @@ def compare_groups(
     task: str | Task = "",
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
+    logs: LogOptions = LogOptions(),  # noqa: B008 (frozen)
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -168,7 +171,7 @@ def compare_groups(
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     blocks: list[list[Difference]] = []
     current().start("compare")
-    models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
+    models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task, logs))
     parts: list[ModelPart] = []
     with WarningsTogether():
         for model in models:

@@ -21,6 +21,7 @@ from ..answers.alignment import Columns, ModelTable, Names, align, load
 from ..answers.reading import read
 from ..answers.table import Answers, Array
 from ..errors import BadInput, UnknownName, caller_level, setting
+from ..harnesses.samples import LogOptions
 from ..problem import Task, get_task
 from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.proportions import cochran_q, mcnemar, odds_ratio, tost
@@ -71,6 +72,7 @@ def count_tests(
     task: str | Task = "",
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
+    logs: LogOptions = LogOptions(),  # noqa: B008 (frozen)
     confidence: float = 0.95,
     margin: float | None = None,
     out: str | Path | None = None,
@@ -89,7 +91,7 @@ def count_tests(
     tables.refuse_unwritable(out, answers, other)
     of_task, wanted = get_task(task).labels if task else (), _known_tests(as_list(tests), margin)
     sources = [frame_or_name(one, "the answers") for one in (answers, other) if one is not None]
-    loaded = _chosen_models(load(*sources, names=Names(columns or {}, labels or {}, of_task)), models)
+    loaded = _chosen_models(load(*sources, names=Names(columns or {}, labels or {}, of_task, logs)), models)
     shared = [one.by_role(of_task).get("rewordings") for one in loaded]
     reworded = [replace(table, name=one.name) for table, one in zip(shared, loaded, strict=True) if table]
     if len(reworded) < (1 if wanted == ["ie"] else 2):

@@ -1,0 +1,288 @@
+"""Logs of Inspect: `.eval`, which is a zip file of JSON, and `.json`.
+
+A `.eval` file has a summary of every sample in one member, which is all that scores need; the samples themselves, with
+their messages and events, are opened only for the texts.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import mmap
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import polars as pl
+
+from ..errors import BadInput, MissingExtra, OtherwordsError, shorten
+from ..problem import label_key
+from .samples import (
+    LETTERS,
+    RIGHT,
+    WRONG,
+    JsonReader,
+    LogOptions,
+    LoggedAnswer,
+    as_table,
+    as_text,
+    named_columns,
+    named_labels,
+    translated,
+)
+
+_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+#: Signatures of a zip file: the entry of a member in its directory, the directory's end, and that of a large one.
+_ENTRY, _END, _END64 = b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06"
+_FULL = 0xFFFFFFFF
+#: The values by which scorers say that an answer is right, or wrong.
+_RIGHT, _WRONG = ("C", 1, True), ("I", 0, False)
+_FIX = "run the evaluation to its end (inspect eval-retry), or use what it has with --skip-bad (rejected=FILE)"
+
+
+def read_inspect(path: Path, options: LogOptions) -> pl.DataFrame:
+    """The answers of an Inspect log."""
+    where, log = str(path), _Log(str(path), options)
+    if path.suffix != ".eval":
+        with path.open("rb") as file:
+            reader = JsonReader(file, where)
+            return _whole(as_table(log.samples(reader.elements(["samples"], log.keep)), where, options), log)
+    with path.open("rb") as file, closing(_mapped(file, where)) as content:
+        members = {one.name: one for one in _members(content, where)}
+        log.start(members, content)
+        given = _sample_files(members, content, where) if options.texts else _summaries(members, content, where)
+        return _whole(as_table(log.samples(given), where, options), log)
+
+
+class _Log:
+    """What a log says of itself, and its samples."""
+
+    def __init__(self, where: str, options: LogOptions):
+        self.where, self.options, self.header = where, options, dict[str, Any]()
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep what stands beside the samples of a .json log."""
+        self.header[key] = value
+
+    def start(self, members: Mapping[str, ZipMember], content: mmap.mmap) -> None:
+        """Read what a .eval log says of itself: at its end, or at its start if it has no end."""
+        name = next((one for one in ("header.json", "_journal/start.json") if one in members), "")
+        if not name:
+            raise BadInput("is no Inspect log", where=self.where, fix="give a file that `inspect eval` wrote")
+        self.header = _loaded(members[name], content, f"{self.where}, {name}")
+
+    def samples(self, given: Iterator[Any]) -> Iterator[LoggedAnswer]:
+        """The samples of the log; one that has no id or no score is refused by its name."""
+        for number, one in enumerate(given, 1):
+            if number == 1:
+                self._refuse_unfinished()
+            if not isinstance(one, dict) or "id" not in one:
+                found = f"found {shorten(one)} instead of a sample with an id"
+                raise BadInput(found, where=f"{self.where}, sample {number}")
+            yield self._sample(one)
+
+    def _refuse_unfinished(self) -> None:
+        status = self.header.get("status", "not finished")
+        if status != "success" and not self.options.errors:
+            error = (self.header.get("error") or {}).get("message", "")
+            because = f": {shorten(error)}" if error else ""
+            raise BadInput(f"the evaluation is {status}, so that samples may lack{because}", where=self.where, fix=_FIX)
+
+    def _sample(self, one: Mapping[str, Any]) -> LoggedAnswer:
+        name, metadata = str(one["id"]), one.get("metadata")
+        epoch = one.get("epoch", 1)
+        error = one.get("error")
+        error = error.get("message", "") if isinstance(error, dict) else error
+        score = None if error else self._score(one, name)
+        labels = named_labels(metadata)
+        targets = [str(text) for text in _listed(one.get("target")) if str(text).strip()]
+        answer = None if score is None else as_text(score.get("answer")) or ""
+        if answer and label_key(answer) in map(label_key, targets):
+            answer = targets[0]
+        letters = _by_letter(one.get("choices"))
+        chosen = letters.get(targets[0]) if targets else None, letters.get((answer or "").strip())
+        return LoggedAnswer(
+            name,
+            str(self.header.get("eval", {}).get("model", "")) or "model",
+            translated(targets[0], labels) if targets else None,
+            translated(answer, labels),
+            epoch if isinstance(epoch, int) else 1,
+            _grade(score),
+            f"ended with an error: {shorten(error)}" if error else "",
+            _text_of(one.get("input")),
+            named_columns(metadata),
+            tuple(labels.values() or letters.values()),
+            (None, None) if labels else chosen,
+        )
+
+    def _score(self, one: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+        scores, wanted = one.get("scores") or {}, self.options.scorer
+        if not isinstance(scores, dict) or not all(isinstance(score, dict) for score in scores.values()):
+            raise BadInput(f"found {shorten(scores)}", where=f"{self.where}, sample {name!r}", field="scores")
+        if wanted and scores and wanted not in scores:
+            fix = f"there is {', '.join(scores)}"
+            raise BadInput(f"has no scorer {wanted!r}", where=f"{self.where}, sample {name!r}", field="scorer", fix=fix)
+        if len(scores) > 1 and not wanted:
+            fix = f"choose one with --scorer NAME: {', '.join(scores)}"
+            raise BadInput(f"has {len(scores)} scores", where=f"{self.where}, sample {name!r}", fix=fix)
+        return scores.get(wanted or next(iter(scores), ""))
+
+
+def _whole(table: pl.DataFrame, log: _Log) -> pl.DataFrame:
+    """The table, after a check that it has all samples that were to be asked."""
+    asked = [str(name) for name in log.header.get("eval", {}).get("dataset", {}).get("sample_ids") or ()]
+    results = log.header.get("results") or {}
+    total = results.get("total_samples", 0)
+    epochs = max(1, total // len(asked)) if asked and isinstance(total, int) else 1
+    there = set(table["id"].to_list())
+    lacking = [name for name in asked if name not in there] if total == len(asked) * epochs else []
+    if lacking and not log.options.errors:
+        message = f"is not in the log, which has {len(there):,} of {len(asked):,} samples"
+        raise BadInput(message, where=f"{log.where}, sample {lacking[0]!r}", fix=_FIX)
+    return table
+
+
+def _listed(target: Any) -> list[Any]:
+    return target if isinstance(target, list) else [] if target is None else [target]
+
+
+def _by_letter(choices: Any) -> dict[str, str]:
+    """What the letters of a multiple choice stand for."""
+    given = choices if isinstance(choices, list) else []
+    return dict(zip(LETTERS, map(str, given), strict=False))
+
+
+def _grade(score: Mapping[str, Any] | None) -> str | None:
+    value = None if score is None else score.get("value")
+    if isinstance(value, str | int | float):
+        return RIGHT if value in _RIGHT else WRONG if value in _WRONG else None
+    return None
+
+
+def _text_of(given: Any) -> str | None:
+    """The text of an input: as it is, or the messages of a chat one after the other."""
+    if not isinstance(given, list):
+        return as_text(given)
+    contents = [one.get("content") for one in given if isinstance(one, dict)]
+    return "\n\n".join(text for text in contents if isinstance(text, str))
+
+
+# The zip file
+
+
+class ZipMember(NamedTuple):
+    """A member of a zip file: how it is compressed, how long, and where."""
+
+    name: str
+    method: int
+    compressed: int
+    size: int
+    place: int
+
+
+def _mapped(file: IO[bytes], where: str) -> mmap.mmap:
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError as error:
+        raise BadInput("is empty", where=where, fix="give a file that `inspect eval` wrote") from error
+
+
+def _members(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
+    """The members but for the samples, of which there may be a million: they are looked up again if needed."""
+    for one in _directory(content, where):
+        if not one.name.startswith("samples/"):
+            yield one
+
+
+def _directory(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
+    """All members, from the directory at the end; `zipfile` would keep half a kilobyte of each, and read no zstd."""
+    end = content.rfind(_END)
+    if end < 0 or len(content) < end + 22:
+        raise BadInput("is no zip file, or its end is missing", where=where, fix=_FIX)
+    count, _, place = struct.unpack("<HII", content[end + 10 : end + 20])
+    large = content.rfind(_END64, 0, end)
+    if (place == _FULL or count == 0xFFFF) and large >= 0:
+        count, _, place = struct.unpack("<QQQ", content[large + 32 : large + 56])
+    for _ in range(count):
+        entry = content[place : place + 46]
+        if len(entry) < 46 or entry[:4] != _ENTRY:
+            raise BadInput("its directory is damaged", where=where, fix=_FIX)
+        method = struct.unpack("<H", entry[10:12])[0]
+        compressed, size, name, extra, comment = struct.unpack("<IIHHH", entry[20:34])
+        sizes = [size, compressed, struct.unpack("<I", entry[42:46])[0]]
+        text = content[place + 46 : place + 46 + name].decode("utf-8", "replace")
+        more = content[place + 46 + name : place + 46 + name + extra]
+        size, compressed, start = _wide(sizes, more) if _FULL in sizes else sizes
+        yield ZipMember(text, method, compressed, size, start)
+        place += 46 + name + extra + comment
+
+
+def _wide(sizes: list[int], extra: bytes) -> list[int]:
+    """Numbers that do not fit into 32 bits stand in the extra field with the number 1, in this order."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack("<HH", extra[at : at + 4])
+        if kind == 1:
+            wide = iter(struct.unpack(f"<{length // 8}Q", extra[at + 4 : at + 4 + length // 8 * 8]))
+            return [next(wide, one) if one == _FULL else one for one in sizes]
+        at += 4 + length
+    return sizes
+
+
+def _open(one: ZipMember, content: mmap.mmap, where: str) -> IO[bytes]:
+    """The content of a member, decompressed while it is read."""
+    name, extra = struct.unpack("<HH", content[one.place + 26 : one.place + 30])
+    begin = one.place + 30 + name + extra
+    raw = content[begin : begin + one.compressed]
+    if one.method == _ZSTD:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtra("a log of Inspect that is compressed with zstd", "inspect") from None
+        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    if one.method == _DEFLATED:
+        return io.BytesIO(zlib.decompress(raw, -15))
+    if one.method == _STORED:
+        return io.BytesIO(raw)
+    raise BadInput(f"is compressed by method {one.method}", where=f"{where}, {one.name}", fix="use a .json log")
+
+
+def _loaded(one: ZipMember, content: mmap.mmap, where: str) -> Any:
+    try:
+        with _open(one, content, where) as stream:
+            return json.loads(stream.read())
+    except OtherwordsError:
+        raise
+    except Exception as error:  # zlib's and zstandard's own, and broken JSON
+        raise BadInput(f"cannot be read: {error}", where=where, fix=_FIX) from error
+
+
+def _summaries(members: Mapping[str, ZipMember], content: mmap.mmap, where: str) -> Iterator[Any]:
+    """The summaries of all samples: together where the log was finished, else by parts."""
+    parts = [one for name, one in members.items() if name.startswith("_journal/summaries/")]
+    for one in [members["summaries.json"]] if "summaries.json" in members else sorted(parts):
+        place = f"{where}, {one.name}"
+        with _open(one, content, where) as stream:
+            try:
+                yield from JsonReader(stream, place).elements((), lambda *_: None)
+            except (zlib.error, _zstd_error()) as error:
+                raise BadInput(f"cannot be decompressed: {error}", where=place, fix=_FIX) from error
+
+
+def _sample_files(members: Mapping[str, ZipMember], content: mmap.mmap, where: str) -> Iterator[Any]:
+    """All samples, from the members of their own; of two with one name, the last counts."""
+    last = {one.name: one.place for one in _directory(content, where) if one.name.startswith("samples/")}
+    for one in _directory(content, where):
+        if last.get(one.name) == one.place:
+            yield _loaded(one, content, f"{where}, {one.name}")
+
+
+def _zstd_error() -> type[Exception]:
+    try:
+        import zstandard
+    except ImportError:
+        return zlib.error
+    return zstandard.ZstdError

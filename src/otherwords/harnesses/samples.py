@@ -1,0 +1,343 @@
+"""What logs of other harnesses share: samples, read one by one from large JSON, become an answers table."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import polars as pl
+
+from ..errors import BadInput, caller_level, shorten
+from ..models.readouts import find_label
+from ..problem import AGAIN, UNREADABLE, USUAL_WAY, label_key
+
+#: Samples that become a piece of the table together: what is in memory as Python objects.
+_PIECE = 5_000
+#: Characters that are read at a time, and that one sample may have at most.
+_CHUNK, _LONGEST = 1 << 20, 1 << 28
+#: Right answers that differ, from which on they are no labels.
+_MOST_LABELS = 1_000
+#: Characters up to which metadata are a name, by which samples may be grouped.
+_LONG = 200
+#: The label of a right and of a wrong answer, where grades count instead of answers.
+RIGHT, WRONG = "right", "wrong"
+#: The text that was asked about, where a report needs it.
+INPUT = "input"
+#: Columns for a while: no metadata is called so.
+_CHOICES, _CHOSEN = "\0choices", ("\0gold", "\0pred")
+#: What the choices of a sample are called, in their order.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_OWN = ("id", "epoch", "model", "gold", "pred", "grade", INPUT)
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """How logs are read.
+
+    `bucket_from` says which samples are wordings of one problem (see `logs.with_buckets`). `scorer` names the scorer of
+    Inspect, or the filter of lm-evaluation-harness, whose answers count where there are several. With `graded`, whether
+    an answer was right counts, and not what it was. With `errors`, samples that have no answer are rows without one.
+    `texts` keeps what was asked. `labels` are those of the task, where it is known.
+    """
+
+    bucket_from: str = ""
+    scorer: str = ""
+    graded: bool = False
+    errors: bool = False
+    texts: bool = False
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoggedAnswer:
+    """One answer of a log: of which sample, in which epoch, the right label, the one given, and what else is known.
+
+    `pred` is None where there is no answer, `error` says why. `columns` are further columns: metadata and p:LABEL.
+    `choices` are all labels that could be given, where that is known. Where `gold` and `pred` are letters, `chosen` is
+    what these stand for.
+    """
+
+    id: str
+    model: str
+    gold: str | None
+    pred: str | None
+    epoch: int = 0
+    grade: str | None = None
+    error: str = ""
+    input: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    chosen: tuple[str | None, str | None] = (None, None)
+
+
+def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -> pl.DataFrame:
+    """The answers table of a log, a row for each sample; its further epochs are columns of repeats."""
+    pieces, rows = [], []
+    for sample in samples:
+        if sample.pred is None and not options.errors:
+            fix = "run it to its end, or leave such samples out with --skip-bad (rejected=FILE)"
+            raise BadInput(sample.error or "has no answer", where=f"{where}, sample {sample.id!r}", fix=fix)
+        rows.append(sample)
+        if len(rows) == _PIECE:
+            pieces.append(_piece(rows, options))
+            rows = []
+    pieces += [_piece(rows, options)] if rows else []
+    if not pieces:
+        raise BadInput("has no samples", where=where, fix="give the log of an evaluation that has some")
+    table = _without_letters(pl.concat(pieces, how="diagonal_relaxed"))
+    if options.graded:
+        table = table.with_columns(pl.lit(RIGHT).alias("gold"), pl.col("grade").alias("pred"))
+        _refuse_ungraded(table, where, options)
+    return _with_repeats(_with_labels(table, where, options), where)
+
+
+def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame:
+    names = [name for name in _OWN if name != INPUT or options.texts]
+    columns = {name: [getattr(one, name) for one in samples] for name in names}
+    more = dict.fromkeys(name for one in samples for name in one.columns if name not in _OWN)
+    columns |= {name: [one.columns.get(name) for one in samples] for name in more}
+    if any(one.choices for one in samples):
+        columns[_CHOICES] = ["\0".join(sorted(one.choices)) for one in samples]
+        columns |= {name: [one.chosen[place] for one in samples] for place, name in enumerate(_CHOSEN)}
+    kinds = {
+        name: pl.Int64 if name == "epoch" else pl.Float64 if name.startswith("p:") else pl.String for name in columns
+    }
+    return pl.DataFrame(columns, schema=kinds, strict=False)
+
+
+def _without_letters(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with what letters stand for, if that is the same few texts in all samples; else with the letters."""
+    if _CHOICES not in table.columns:
+        return table
+    if table[_CHOICES].n_unique() == 1:
+        gold, pred = _CHOSEN
+        table = table.with_columns(pl.coalesce(gold, "gold").alias("gold"), pl.coalesce(pred, "pred").alias("pred"))
+    elif any(table[name].count() for name in _CHOSEN):
+        most = max(text.count("\0") for text in table[_CHOICES].unique())
+        table = table.with_columns(pl.lit("\0".join(LETTERS[: most + 1])).alias(_CHOICES))
+    return table.drop(_CHOSEN)
+
+
+def _refuse_ungraded(table: pl.DataFrame, where: str, options: LogOptions) -> None:
+    lacking = table["pred"].is_null()
+    if lacking.any() and not options.errors:
+        name = table["id"][int(lacking.arg_true()[0])]
+        fix = "score answers as right or wrong, or leave out --graded (graded)"
+        raise BadInput("is neither right nor wrong", where=f"{where}, sample {name!r}", field="graded", fix=fix)
+
+
+def _with_labels(table: pl.DataFrame, where: str, options: LogOptions) -> pl.DataFrame:
+    """The table with labels as answers: free text is read by the strict rule, and what is no label is unreadable."""
+    golds = table["gold"].drop_nulls().unique().sort().to_list()
+    if len(golds) > _MOST_LABELS:
+        fix = "for tasks whose answers are no labels, count which are right: --graded (graded)"
+        raise BadInput(f"has {len(golds):,} different right answers", where=where, fix=fix)
+    named = [name.removeprefix("p:") for name in table.columns if name.startswith("p:")]
+    labels = {label_key(one): one for one in (*options.labels, *golds, *named) if one.strip()}
+    labels |= {label_key(one): one for one in _chosen_from(table) if label_key(one) not in labels}
+    table = table.drop(_CHOICES, strict=False)
+    if not labels or options.graded:
+        return table
+    given = table["pred"].drop_nulls().unique().to_list()
+    read = {text: _label_of(text, labels) for text in given}
+    unread = [text for text, label in read.items() if label == UNREADABLE and text.strip()]
+    if unread:
+        count = table["pred"].is_in(unread).sum()
+        known = ", ".join(sorted(labels.values())[:10])
+        warnings.warn(
+            f"{where}: {count:,} of {table.height:,} answers are none of the labels ({known}), the first "
+            f"{shorten(sorted(unread)[0])}; they count as {UNREADABLE}",
+            stacklevel=caller_level(),
+        )
+    changed = {text: label for text, label in read.items() if text != label}
+    return table.with_columns(pl.col("pred").replace(changed)) if changed else table
+
+
+def _chosen_from(table: pl.DataFrame) -> list[str]:
+    """All that could be chosen, in any sample."""
+    if _CHOICES not in table.columns:
+        return []
+    return sorted({one for text in table[_CHOICES].unique().drop_nulls() for one in text.split("\0") if one})
+
+
+def _label_of(text: str, labels: Mapping[str, str]) -> str:
+    known = labels.get(label_key(text))
+    return known or find_label(text, {label: label for label in labels.values()}) or UNREADABLE
+
+
+def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """The first epoch of each sample, with the others as columns `again:usual:N`."""
+    keys = ["model", "id"]
+    if not table.select(pl.struct(keys).is_duplicated().any()).item():
+        return table.drop("epoch")
+    twice = table.filter(pl.struct(*keys, "epoch").is_duplicated())
+    if twice.height:
+        message = f"is there twice in epoch {twice['epoch'][0]}"
+        raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample an id of its own")
+    first = table.filter(pl.col("epoch") == pl.col("epoch").min().over(keys))
+    others = table.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti").select(*keys, "epoch", "pred")
+    for number, (_, part) in enumerate(others.sort("epoch").group_by("epoch", maintain_order=True), 1):
+        again = part.select(*keys, pl.col("pred").alias(f"{AGAIN}{USUAL_WAY}:{number}"))
+        first = first.join(again, on=keys, how="left", maintain_order="left")
+    return first.drop("epoch")
+
+
+# What is in a sample
+
+
+def as_text(value: Any) -> str | None:
+    """A value as the text of a cell: names and numbers as they are; what is neither has none.
+
+    >>> [as_text(value) for value in (" yes", 3, 2.0, True, None, ["a"], {"a": 1})]
+    [' yes', '3', '2.0', 'true', None, None, None]
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def named_columns(given: Any) -> dict[str, Any]:
+    """The names and numbers among the metadata of a sample, as columns; what has parts, or is a long text, is none."""
+    if not isinstance(given, Mapping):
+        return {}
+    texts = {str(name): as_text(value) for name, value in given.items()}
+    return {name: text for name, text in texts.items() if text is not None and len(text) <= _LONG and name not in _OWN}
+
+
+def named_labels(given: Any) -> dict[str, str]:
+    """The label of each word, where a sample says so in `choices` and `labels`, as our own suites do."""
+    if not isinstance(given, Mapping):
+        return {}
+    words, labels = given.get("choices"), given.get("labels")
+    if not (isinstance(words, list) and isinstance(labels, list) and len(words) == len(labels)):
+        return {}
+    return {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+
+
+def translated(text: str | None, labels: Mapping[str, str]) -> str | None:
+    """The label of an answer in a suite's own words; another answer as it is.
+
+    >>> translated("Yes.", {"yes": "entailment", "no": "contradiction"})
+    'entailment'
+    """
+    if text is None or not labels:
+        return text
+    known = labels.get(label_key(text))
+    return known or find_label(text, {label: word for word, label in labels.items()}) or text
+
+
+def softmax(logs: Sequence[float]) -> list[float]:
+    """Log-probabilities as shares of their sum."""
+    highest = max(logs)
+    powers = [math.exp(one - highest) for one in logs]
+    return [one / math.fsum(powers) for one in powers]
+
+
+# Large JSON, element by element
+
+_DECODER = json.JSONDecoder()
+
+
+class JsonReader:
+    """Reads a JSON text from a stream; of one list in it, one element is in memory at a time."""
+
+    def __init__(self, stream: IO[bytes], where: str):
+        self._stream, self.where = stream, where
+        self._text, self._place, self._ended = "", 0, False
+        self._decode = _incremental()
+
+    def elements(self, path: Sequence[str], keep: Callable[[str, Any], None]) -> Iterator[Any]:
+        """The elements of the list under a path of keys ("": the text is that list).
+
+        `keep` gets the other keys of the outermost object with their values.
+        """
+        yield from self._inside(list(path), keep)
+        if self._next():
+            raise self._broken("more text after its end", "")
+
+    def _inside(self, path: list[str], keep: Callable[[str, Any], None] | None) -> Iterator[Any]:
+        if not path:
+            yield from self._list()
+            return
+        self._expect("{")
+        while self._next() != "}":
+            key = self._value()
+            self._expect(":")
+            if key == path[0] and self._next() == ("{" if path[1:] else "["):
+                yield from self._inside(path[1:], None)
+            else:
+                value = self._value()
+                if keep:
+                    keep(str(key), value)
+            if self._next() != ",":
+                break
+            self._expect(",")
+        self._expect("}")
+
+    def _list(self) -> Iterator[Any]:
+        self._expect("[")
+        count = 0
+        while self._next() != "]":
+            count += 1
+            yield self._value(f"sample {count}")
+            if self._next() != ",":
+                break
+            self._expect(",")
+        self._expect("]", f"after sample {count}")
+
+    def _value(self, what: str = "") -> Any:
+        self._next()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._place)
+            except (ValueError, RecursionError) as error:
+                if self._ended or len(self._text) - self._place > _LONGEST:
+                    raise self._broken(str(error).partition(":")[0], what) from None
+            else:
+                if end < len(self._text) or self._ended:  # a number may go on in the next chunk
+                    self._place = end
+                    return value
+            self._more()
+
+    def _next(self) -> str:
+        """The next character that is no space; "" at the end."""
+        while True:
+            while self._place < len(self._text):
+                if not (character := self._text[self._place]).isspace():
+                    return character
+                self._place += 1
+            if self._ended:
+                return ""
+            self._more()
+
+    def _expect(self, mark: str, what: str = "") -> None:
+        found = self._next()
+        if found != mark:
+            raise self._broken(f"expected {mark!r}, found {found!r}" if found else "the text ends too early", what)
+        self._place += 1
+
+    def _more(self) -> None:
+        """Read on: as much again as is left, so that a long sample is not decoded too often."""
+        rest = self._text[self._place :]
+        try:
+            chunk = self._stream.read(max(_CHUNK, len(rest)))
+            self._ended = not chunk
+            self._text, self._place = rest + self._decode(chunk, not chunk), 0
+        except UnicodeDecodeError:
+            raise BadInput("is not UTF-8 text", where=self.where) from None
+
+    def _broken(self, message: str, what: str) -> BadInput:
+        place = f"{self.where}, {what}" if what else self.where
+        return BadInput(
+            f"broken JSON: {message}", where=place, fix="the log is damaged, or its writing was interrupted"
+        )
+
+
+def _incremental() -> Callable[[bytes, bool], str]:
+    import codecs
+
+    return codecs.getincrementaldecoder("utf-8-sig")().decode

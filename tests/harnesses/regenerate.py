@@ -1,0 +1,63 @@
+"""Writes the committed samples of logs with the real harnesses: `python tests/harnesses/regenerate.py HARNESS_PYTHON`.
+
+A suite of four problems is written by `otherwords suite`, run by Inspect and by lm-evaluation-harness with a model that
+answers from `answers.csv`, and their logs are kept under plain names.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from otherwords.harnesses import write_suite
+
+HERE = Path(__file__).parent / "samples"
+RUNNER = Path(__file__).parents[1] / "support" / "in_harness.py"
+
+
+def words_of(suite: Path, answers: pl.DataFrame) -> dict[str, list[str]]:
+    """What the model answers to each prompt of a suite, by an answers table: its answer, then its repeats."""
+    again = [name for name in answers.columns if name.startswith("again:")]
+    asked = {
+        (row["bucket"], row["variant"] or ""): [row["pred"], *(row[name] for name in again)]
+        for row in answers.iter_rows(named=True)
+    }
+    words: dict[str, list[str]] = {}
+    for line in (suite / "data" / "test.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        spelled = dict(zip(row["labels"], row["choices"], strict=True))
+        words[row["prompt"]] = [spelled[label] for label in asked[row["bucket"], row["variant"]]]
+    return words
+
+
+def run_harness(python: str, harness: str, suite: Path, words: dict[str, list[str]], out: Path, *more: str) -> None:
+    table = out.parent / f"{out.name}.words.json"
+    table.write_text(json.dumps(words))
+    command = [python, str(RUNNER), harness, str(suite), str(table), str(out), *more]
+    quiet = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "PATH": "/usr/bin:/bin", "HOME": str(out.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, env=quiet, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def main(python: str) -> None:
+    answers = pl.read_csv(HERE / "answers.csv", schema_overrides={"variant": pl.String})
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_suite([str(HERE / "suite.jsonl")], folder / "suite", template=str(HERE / "short.toml"))
+        words = words_of(folder / "suite", answers)
+        run_harness(python, "inspect", folder / "suite", words, folder / "inspect")
+        [log] = (folder / "inspect").glob("*.eval")
+        shutil.copy(log, HERE / "inspect.eval")
+        run_harness(python, "lm-eval", folder / "suite", words, folder / "lm")
+        for log in (folder / "lm").rglob("*_2*.json*"):
+            shutil.copy(log, HERE / f"{log.stem.rpartition('_')[0]}_1{log.suffix}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
