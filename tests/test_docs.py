@@ -34,7 +34,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STORIES = [
     ROOT / "README.md",
     *(ROOT / "docs" / name for name in ("README.md", "for-researchers.md", "for-practitioners.md")),
-    *(ROOT / "docs" / name for name in ("for-dataset-builders.md", "cluster.md")),
+    *(ROOT / "docs" / name for name in ("for-dataset-builders.md", "cluster.md", "among-others.md")),
 ]
 #: Pages that take more than a few seconds, because some of their blocks load a model or a parser.
 SLOW = ("rewording.md", "training.md", "variants.md")

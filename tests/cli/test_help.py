@@ -91,7 +91,7 @@ def test_version(cli):
         (("score", "x.jsonl", "--replicates", "0"), "--replicates"),
         (("score", "x.jsonl", "--seed", "one"), "--seed"),
         (("run", "--batch-size", "-1"), "--batch-size"),
-        (("report", "one", "two"), "run folders"),
+        (("doctor", "one"), "one"),
     ],
 )
 def test_wrong_usage_exits_with_2(cli, arguments, message):

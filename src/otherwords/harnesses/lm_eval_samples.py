@@ -15,8 +15,8 @@ from ..storage.tables import parse_json
 from .samples import (
     RIGHT,
     WRONG,
-    LogOptions,
     LoggedAnswer,
+    LogOptions,
     as_table,
     as_text,
     named_columns,
