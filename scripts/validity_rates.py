@@ -16,7 +16,7 @@ from otherwords.significance.proportions import wilson
 from otherwords.variants.soundness import DOMAINS
 from otherwords.variants.structural import KINDS_V2
 
-VERDICTS = Path(__file__).parents[1] / "docs" / "validity" / "verdicts.csv"
+VERDICTS = Path(__file__).parents[1] / "docs" / "validity" / "verdicts.csv.gz"
 KIND_RATES = Path(__file__).parents[1] / "src" / "otherwords" / "variants" / "soundness.csv"
 #: What a verdict must say. The paper calls sound what keeps the label with at most a minor slip (its Appendix A).
 KINDS = {

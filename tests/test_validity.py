@@ -36,7 +36,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def verdicts():
-    return pl.read_csv(ROOT / "docs" / "validity" / "verdicts.csv")
+    return pl.read_csv(ROOT / "docs" / "validity" / "verdicts.csv.gz")
 
 
 def test_every_item_is_judged_twice(verdicts):
