@@ -18,22 +18,26 @@ from otherwords.errors import BadInput, OtherwordsError
 from otherwords.papers import protocol
 from otherwords.papers.experiment import read_settings
 from otherwords.papers.merge import over_draws
-from otherwords.papers.merge_draws import (
+from otherwords.papers.merge_experiment import Merge
+from otherwords.papers.merge_suite import (
+    MULTI,
     ON_SEEDS,
     ON_VARIANTS,
+    OTHER,
+    SAME,
+    SIZE,
     by_model,
     compare_groups,
     curve,
     draws_of,
     drop,
     matching,
+    origin_kind,
     pattern,
     read_answers,
     share,
 )
-from otherwords.papers.merge_experiment import Merge
-from otherwords.papers.merge_people import read_ratings
-from otherwords.papers.merge_suite import MULTI, OTHER, SAME, SIZE, origin_kind
+from otherwords.papers.merge_variants import read_ratings
 from otherwords.papers.protocol import run_paper
 from otherwords.pipeline import score
 

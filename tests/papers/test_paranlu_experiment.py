@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
+import tiny_models
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.metrics.corrected import corrected_mean
@@ -139,4 +142,133 @@ def test_bad_settings_are_refused_before_any_model_is_asked(tmp_path, settings, 
 def test_data_without_paraphrases_are_refused(tmp_path, settings):
     del settings["datasets"]["garden"]["paraphrases"]
     with pytest.raises(BadInput, match="no paraphrases of these problems"):
+        run_paper(Paranlu, settings, out=tmp_path / "out")
+
+
+# A training set: partition, trainings, selection
+
+TRAIN = [
+    {"id": f"{place}-{number}", "premise": f"The {animal} isn't in the {place}.", "hypothesis": text, "label": label,
+     "kind": ("odd", "even")[number % 2]}
+    for animal in ANIMALS[:3]
+    for place in ("garden", "house", "barn", "yard", "park", "field", "street", "kitchen", "wood", "lake")
+    for number, (text, label) in enumerate([
+        (f"The {animal} isn't here, it is outside.", "neutral"), (f"A {animal} is in the {place}.", "contradiction"),
+        (f"There isn't a {animal} in the {place}.", "entailment"), (f"It isn't a {animal}.", "neutral")])
+]  # fmt: skip
+
+
+@pytest.fixture
+def training(tmp_path):
+    rows = [{**row, "id": f"{row['id']}-{number}"} for number, row in enumerate(TRAIN)]
+    pl.DataFrame(rows).write_ndjson(tmp_path / "train.jsonl")
+    pl.DataFrame(rows[:8]).write_ndjson(tmp_path / "test.jsonl")
+    data = {"train": {"data": str(tmp_path / "train.jsonl")}, "testset": {"data": str(tmp_path / "test.jsonl")}}
+    return {
+        "datasets": {"places": {**data, "generator": "contractions"}}, "judge": "", "cache": None, "canary": False,
+        "replicates": 20, "seed": 3,
+        "models": {"words": {"trainer": "bag_of_words(steps=20)", "shares": [0.5, 1.0]},
+                   "blind": {"trainer": "bag_of_words(steps=20)", "fields": ["hypothesis"]}},
+        "select": {"how": "deciles", "n": 6, "by": "kind", "model": "words", "parts": {"pool": 0.3}},
+    }  # fmt: skip
+
+
+def part(folder, name):
+    return pl.read_parquet(folder / "data" / f"places{name and '~'}{name}.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_training_set_is_divided_trained_on_and_selected_from(tmp_path, training, monkeypatch):
+    out = tmp_path / "out"
+    results = run_paper(Paranlu, training, out=out).results
+    pool, rest, selected = part(out, ""), part(out, "rest"), part(out, "selected")
+    test = pl.read_ndjson(tmp_path / "test.jsonl")
+    assert not set(pool["premise"]) & set(rest["premise"])
+    assert not {*pool["premise"], *rest["premise"]} & set(test["premise"])
+    assert set(selected["id"]) <= set(pool["id"])
+    assert dict(selected.group_by("kind").len().iter_rows()) == {"odd": 6, "even": 6}
+    rows = {row[1].value: row for row in results.tables["Section 5.1"][0].cells}
+    assert set(rows) == {"words", "words-50", "blind"}
+    assert rows["words"][3].value + rows["words"][4].value == rest.height
+    assert 0.3 * rest.height < rows["words-50"][3].value < 0.6 * rest.height
+    assert [row[2].value for row in results.tables["Figure 6"][0].cells] == ["words-50", "words"]
+    assert {row[0].value for row in results.tables["Table 4"][0].cells} == {"words"}  # neither stages nor partial input
+    assert {row[1].value for row in results.tables["Table 7"][0].cells} == {"blind"}
+    assert "8 training rows of places share" in " ".join(results.deviations)
+    monkeypatch.setattr("otherwords.papers.paranlu_training.train_recipe", lambda *_: pytest.fail("trained again"))
+    run_paper(Paranlu, out=out)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_paraphrases_of_what_was_selected_may_be_collected_and_given_later(tmp_path, training):
+    out = tmp_path / "out"
+    del training["datasets"]["places"]["generator"]
+    results = run_paper(Paranlu, training, out=out).results
+    assert "to-paraphrase" in results.missing["Table 4"]
+    sheet = pl.read_csv(out / "to-paraphrase" / "places.csv", infer_schema=False)
+    assert sheet.height == 9 * part(out, "selected").height
+    assert set(sheet["hypothesis"]) == {""}
+    filled = sheet.with_columns(hypothesis=pl.format("{} {}", pl.int_range(pl.len()), "original:hypothesis")).head(30)
+    filled.write_csv(tmp_path / "written.csv")
+    training["datasets"]["places"]["paraphrases"] = str(tmp_path / "written.csv")
+    results = run_paper(Paranlu, training, out=out).results
+    assert cells(results.tables["Table 2"][0], data="places")["paraphrases"].value == 30
+    filled.head(20).write_csv(tmp_path / "written.csv")
+    with pytest.raises(BadInput, match="the paraphrases of places is"):
+        run_paper(Paranlu, training, out=out)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_dry_run_trains_on_a_few_rows_and_keeps_nothing(tmp_path, training):
+    estimate = run_paper(Paranlu, training, out=tmp_path / "out", dry_run=True).estimate
+    assert estimate.trainings == 3
+    assert estimate.answers > 0
+    assert not (tmp_path / "out" / "cells").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_trained_embedder_gives_aflite_its_strata(tmp_path, training):
+    pytest.importorskip("transformers")
+    start = tiny_models.save(tiny_models.build("bert", ""), tmp_path / "start", tiny_models.word_tokenizer())
+    training["select"] |= {"by": "", "n": 2, "embedder": f"encoder(start={start}, epochs=1, device=cpu)",
+                           "parts": {"embedder": 0.3, "pool": 0.3}, "at_least": {},
+                           "filter": {"classifiers": 8, "train_on": 20, "leave": 5, "tau": 0.5}}  # fmt: skip
+    results = run_paper(Paranlu, training, out=tmp_path / "out").results
+    parts = [part(tmp_path / "out", name) for name in ("", "embedder", "rest")]
+    assert len({*parts[0]["premise"], *parts[1]["premise"], *parts[2]["premise"]}) == sum(
+        one["premise"].n_unique() for one in parts
+    )
+    marked = pl.read_parquet(tmp_path / "out" / "cells" / "places" / "aflite" / "rows.parquet")
+    assert set(marked["id"]) == set(parts[0]["id"])
+    assert set(marked["aflite"]) == {"easy", "difficult"}
+    counts = results.tables["Table 2"][1]
+    assert sum(row[-1].value for row in counts.cells) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"select": {"parts": {"pool": 1.2}}}, "found {'pool': 1.2}"),
+        ({"select": {"parts": {"tank": 0.2}}}, "no part 'tank'"),
+        ({"select": {"parts": {"pool": 0.3}, "embedder": "encoder(start=x)", "how": "deciles", "model": "words"}}, "x"),
+        ({"models": {"words": {"trainer": "no-such-trainer"}}}, "no-such-trainer"),
+        ({"models": {"m": {"trainer": "bag_of_words", "model": "scripted"}}}, "both are given"),
+        ({"models": {"m": {"model": "scripted", "share": 0.5}}}, "nothing is trained"),
+        ({"models": {"m": {"trainer": "bag_of_words", "shares": [2]}}}, "share"),
+        ({"models": {"m": {"trainer": "bag_of_words", "shares": "half"}}}, "found 'half'"),
+        ({"models": {"words": {"trainer": "bag_of_words", "fields": ["colour"]}}}, "no field 'colour'"),
+        ({"models": {"m": {}}}, "is missing"),
+    ],
+)
+def test_trainings_that_cannot_work_are_refused_before_any_work(tmp_path, training, change, message):
+    with pytest.raises((BadInput, UnknownName), match=re.escape(message)):
+        run_paper(Paranlu, {**training, **change}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_trainer_needs_a_training_set(tmp_path, settings):
+    settings["models"]["new"] = {"trainer": "bag_of_words"}
+    with pytest.raises(BadInput, match=r"datasets.garden: train: no training set for models.new.trainer"):
         run_paper(Paranlu, settings, out=tmp_path / "out")

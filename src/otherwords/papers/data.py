@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import polars as pl
@@ -12,7 +13,8 @@ from ..datasets.source import Source
 from ..errors import BadInput
 from ..frames import is_unmarked, join_pieces
 from ..problem import Task
-from ..storage.files import digest, seed_for
+from ..storage.files import atomic, digest, seed_for
+from ..storage.run_folder import is_whole, read_part
 from ..variants.resampling import draws
 
 
@@ -100,6 +102,14 @@ def _read_one(data: Readable, part: DataPart, name: str, task: Task) -> pl.DataF
     if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
         raise BadInput(bad)
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
+
+
+def write_rows(path: Path, rows: pl.DataFrame) -> Path:
+    """Write a table, unless it is there; give its place."""
+    if not is_whole(path) or not read_part(path).equals(rows):
+        with atomic(path) as draft:
+            rows.write_parquet(draft)
+    return path
 
 
 def draw_rows(rows: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:

@@ -38,7 +38,7 @@ _CONTENT, _MADE = "content", "made"
 #: What Pydantic adds to the place of a value that may be of several types.
 _KIND = re.compile(r"float|int|str|bool|dict\[.*\]|list\[.*\]|[A-Z]\w*Part")
 #: What an experiment may have in its folder.
-_OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "results", ".lock"}
+_OWN = {EXPERIMENT, "data", "cells", "search", "to-judge", "to-paraphrase", "results", ".lock"}
 
 
 class ExperimentSettings(BaseModel):

@@ -15,15 +15,14 @@ import polars as pl
 
 from ..errors import BadInput
 from ..registry import generators
-from ..storage.files import atomic
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..variants.corpus import content
 from ..variants.masked_lm.filters import RULES
 from ..variants.masked_lm.suggestions import CLASSES
-from .merge_draws import by_model, read_answers
-from .merge_people import Rating, draw_for_judges, read_corrected, read_ratings
-from .merge_suite import Exhibits, MergeSettings, MergeSuite
+from .data import write_rows
+from .merge_suite import MergeSettings, MergeSuite, Rating, by_model, read_answers
 from .merge_tables import exhibits_of, summary
+from .merge_variants import Exhibits, draw_for_judges, read_corrected, read_ratings
 from .paper_page import PaperResults
 from .protocol import Protocol, RunCell
 
@@ -111,7 +110,9 @@ class Merge(Protocol[MergeSettings]):
     def ablated(self, dataset: str, ablation: str, data: Path) -> RunCell:
         """The run of an ablation; its seeds are those of the method, whatever it keeps."""
         vary = [self.generator(ablation)]
-        return self.cell(f"{dataset}/{ablation}", [dataset], vary=vary, data=[str(data)], check=[], metrics=["pa"])
+        return self.cell(
+            f"{dataset}/{ablation}", [dataset], vary=vary, data=[str(data)], check=[], metrics=["pa"], canary=False
+        )  # the models were tried in the run of the method
 
     def seeds(self, dataset: str) -> Path:
         """Where the seeds of a data set are; "~" is in no name of a data set."""
@@ -137,7 +138,7 @@ class Merge(Protocol[MergeSettings]):
             fix = "give more problems, another masked-LM, or a smaller `least`"
             raise BadInput(f"no problem has {settings.least} suggestions", where=f"datasets.{dataset}", fix=fix)
         problems = read_part(self.problems(dataset))
-        self._write_seeds(dataset, problems.filter(pl.col("id").is_in(variants["of"].unique().implode())))
+        write_rows(self.seeds(dataset), problems.filter(pl.col("id").is_in(variants["of"].unique().implode())))
         draw_for_judges(self.folder, dataset, variants, settings.judge, settings.seed)
         originals, asked = read_answers(run)
         ablations = {}
@@ -149,12 +150,6 @@ class Merge(Protocol[MergeSettings]):
             dataset, len(settings.datasets) > 1, settings, self.tasks[dataset], problems, variants,
             RunFolder(run).read("notes"), originals, asked, ablations, self.ratings, self.corrected,
         )  # fmt: skip
-
-    def _write_seeds(self, dataset: str, seeds: pl.DataFrame) -> None:
-        path = self.seeds(dataset)
-        if not is_whole(path) or not read_part(path).equals(seeds):
-            with atomic(path) as draft:
-                seeds.write_parquet(draft)
 
     def _deviations(self) -> Iterator[str]:
         settings = self.settings

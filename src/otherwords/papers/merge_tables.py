@@ -15,10 +15,12 @@ from ..report.figures import Axis, Figure, Mark, Panel, Series
 from ..report.tables import Table, TableCell, TableColumn
 from ..significance.bootstrap import by_cluster
 from ..variants.corpus import word_counts
-from .merge_draws import (
+from .merge_suite import (
     ON_SEEDS,
     ON_VARIANTS,
+    Groups,
     GroupTest,
+    MergeSuite,
     cell,
     compare_groups,
     compare_models,
@@ -31,9 +33,16 @@ from .merge_draws import (
     share,
     share_of,
 )
-from .merge_people import drawn_for_judges, examples, good_by_model, judged_variants, marks_given
-from .merge_suite import Exhibits, Groups, MergeSuite, Row
-from .merge_variants import add_variants
+from .merge_variants import (
+    Exhibits,
+    Row,
+    add_variants,
+    drawn_for_judges,
+    examples,
+    good_by_model,
+    judged_variants,
+    marks_given,
+)
 
 _RATED = "needs people's ratings: fill in the tables in to-judge/, then name them in verdicts"
 _THRESHOLDS = [float(one) for one in GRID]

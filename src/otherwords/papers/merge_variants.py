@@ -1,15 +1,56 @@
-"""MERGE's tables about its variants (section 4): seeds, shared words, masked-LMs, filters, and who accepts what."""
+"""MERGE's variants (section 4): seeds, shared words, masked-LMs, filters, who accepts what, and what people say."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import polars as pl
 
+from ..datasets.records import Record
+from ..datasets.source import plain_records
+from ..errors import BadInput, shorten
 from ..frames import problems as as_problems
 from ..language_models.masked_lm import load
 from ..report.figures import Axis, Figure, Panel, Series
-from ..report.tables import Table, TableColumn
+from ..report.tables import Plain, Table, TableCell, TableColumn
+from ..storage.files import seed_for
+from ..storage.tables import write
 from ..variants.masked_lm.counts import CLASS, KEPT, UNLIKELY, filter_rates, overlap, seed_counts, unique_variants
 from ..variants.masked_lm.suggestions import CLASSES, shared_words
+from ..variants.resampling import draws
 from ..words.tagging import tagger
-from .merge_suite import MULTI, Exhibits, MergeSuite, Row
+from .merge_suite import MULTI, MergeSuite, Rating
+
+Row = list[TableCell | Plain]
+#: The sum of fluency and reasoning from which on a variant is good; 5 is the best of each.
+GOOD = 9
+#: What is drawn from all classes together.
+ALL = "all"
+_MARKS = [str(mark) for mark in range(1, 6)]
+#: Exhibits that hold nothing to be measured.
+_DRAWN = {
+    "Table 1": "it compares the designs of earlier studies; nothing in it is measured",
+    "Figure 1": "it illustrates the metric; nothing in it is measured",
+    "Figure 2": "it illustrates the method; nothing in it is measured",
+}
+
+
+class Exhibits:
+    """Tables, figures and reasons as they are made."""
+
+    def __init__(self, suite: MergeSuite) -> None:
+        self.suite = suite
+        self.tables: dict[str, list[Table]] = {}
+        self.figures: dict[str, list[Figure]] = {}
+        self.missing: dict[str, str] = dict(_DRAWN)
+
+    def add(self, exhibit: str, made: Table | Figure | None, reason: str = "") -> None:
+        """Put what was made under the name of an exhibit, or the reason why it was not."""
+        if made is None:
+            self.missing[exhibit] = reason
+        elif isinstance(made, Table):
+            self.tables.setdefault(exhibit, []).append(made)
+        else:
+            self.figures.setdefault(exhibit, []).append(made)
 
 
 def add_variants(found: Exhibits) -> None:
@@ -140,3 +181,131 @@ def _figure_9(suite: MergeSuite) -> Figure | None:
     note = "Diagonal: suggestions of that masked-LM alone."
     title = "Suggestions of a seed that two masked-LMs share"
     return Figure(suite.file("figure-9"), title, "heat", [Panel("", rows)], Axis(), Axis("suggestions"), note)
+
+
+# Annotation: reading ratings
+
+
+def read_ratings(paths: Sequence[str]) -> list[Rating]:
+    """All ratings; rows in which neither mark is filled in are left out."""
+    found = []
+    for path in paths:
+        some = [one for record in plain_records(Path(path)) if (one := _rating(record)) is not None]
+        if not some:
+            fix = "fill in the columns fluency and reasoning, 1 to 5, or do not name it"
+            raise BadInput("has no rating", where=path, field="verdicts", fix=fix)
+        found += some
+    return found
+
+
+def _rating(record: Record) -> Rating | None:
+    cells = {name: str(record.row.get(name) or "").strip() for name in ("id", "fluency", "reasoning", "explanation")}
+    if not cells["fluency"] and not cells["reasoning"]:
+        return None
+    for name in ("fluency", "reasoning"):
+        if cells[name] not in _MARKS:
+            fix = "give 1 (poor) to 5 (good)"
+            raise BadInput(f"found {shorten(cells[name])}", where=record.where, field=name, fix=fix)
+    if not cells["id"]:
+        raise BadInput("found nothing", where=record.where, field="id", fix="give the id of the variant")
+    return Rating(cells["id"], int(cells["fluency"]), int(cells["reasoning"]), cells["explanation"])
+
+
+def read_corrected(path: str) -> dict[str, str]:
+    """Labels that a person finds right, by the problem's id, from a table with the columns id and label."""
+    rows = [record.row for record in plain_records(Path(path))] if path else []
+    if path and not all("id" in row and "label" in row for row in rows):
+        raise BadInput("no columns id and label", where=path, field="corrected", fix="give both")
+    return {str(row["id"]): str(row["label"]) for row in rows}
+
+
+# Sheets to fill in
+
+
+def drawn_for_judges(variants: pl.DataFrame, count: int, seed: int) -> dict[str, pl.DataFrame]:
+    """So many variants of each class, and as many of all, whichever the machine."""
+    classes = sorted(variants["word_class"].unique())
+    pools = {**{name: variants.filter(word_class=name) for name in classes}, ALL: variants}
+    return {
+        name: pool[pl.Series(draws(pool["id"], seed_for(seed, "judge", name))).arg_sort()[:count].sort()]
+        for name, pool in pools.items()
+    }
+
+
+def draw_for_judges(folder: Path, dataset: str, variants: pl.DataFrame, count: int, seed: int) -> None:
+    """Write variants for people to rate; a table that is there is kept, because somebody may have filled it in."""
+    for name, drawn in drawn_for_judges(variants, count, seed).items() if count else ():
+        path = folder / "to-judge" / f"{dataset}-{name}.csv"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            texts = [one for one in drawn.columns if one in ("premise", "hypothesis")]
+            sheet = drawn.select("id", *texts, "label", "replaced", "replacement")
+            write([sheet.with_columns(pl.lit("").alias(one) for one in ("fluency", "reasoning", "explanation"))], path)
+
+
+# What people say
+
+
+def judged_variants(variants: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFrame:
+    """The variants that were rated, with the mean of each mark over annotators, and whether they are `good`."""
+    table = pl.DataFrame(ratings, schema=list(Rating._fields), orient="row")
+    means = table.group_by("id", maintain_order=True).agg(pl.col("fluency", "reasoning").mean(), pl.col("why").first())
+    good = (pl.col("fluency") + pl.col("reasoning") >= GOOD).alias("good")
+    return variants.join(means, on="id", maintain_order="left").with_columns(good)
+
+
+def examples(name: str, judged: pl.DataFrame, fields: Sequence[str]) -> Table:
+    """Table 7: rated variants, the best first; a few of each sum."""
+    total = (pl.col("fluency") + pl.col("reasoning")).alias("total")
+    some = judged.with_columns(total).sort("total", "id", descending=[True, False])
+    some = some.group_by("total", maintain_order=True).head(3)
+    columns = [*(TableColumn(one) for one in (*fields, "label", "original", "suggested")),
+               *(TableColumn(one, "number", digits=1) for one in "FR"), TableColumn("explanation")]  # fmt: skip
+    shown = some.select(*fields, "label", "replaced", "replacement", "fluency", "reasoning", "why")
+    notes = ["F fluency, R reasoning: 1 poor, 5 good; means over annotators."]
+    return Table(name, "Examples of annotated variants", columns, [list(row) for row in shown.rows()], notes)
+
+
+def good_by_model(
+    name: str, judged: pl.DataFrame, samples: Mapping[str, pl.DataFrame], weights: Mapping[str, float]
+) -> Figure | None:
+    """Figure 3: the share of good variants of each masked-LM, by class, and weighted as classes occur among seeds."""
+    by_class = {
+        word_class: _good_shares(judged.filter(pl.col("id").is_in(drawn["id"].implode())))
+        for word_class, drawn in samples.items()
+        if word_class != ALL
+    }
+    by_class = {word_class: shares for word_class, shares in by_class.items() if shares}
+    models = sorted({model for shares in by_class.values() for model in shares})
+    if not models:
+        return None
+    series = [Series.of(one, models, [shares.get(model) for model in models]) for one, shares in by_class.items()]
+    weighted = [_weighted({one: shares[model] for one, shares in by_class.items() if model in shares}, weights)
+                for model in models]  # fmt: skip
+    series.append(Series.of("weighted by class", models, weighted))
+    title = f"Share of good variants (fluency + reasoning of {GOOD} or more)"
+    return Figure(name, title, "bars", [Panel("", series)], Axis("masked-LM"), Axis("good", "share"))
+
+
+def marks_given(name: str, judged: pl.DataFrame, drawn: pl.DataFrame) -> Figure | None:
+    """Figure 10: how often each pair of marks was given, of variants of all classes."""
+    some = judged.filter(pl.col("id").is_in(drawn["id"].implode()))
+    if not some.height:
+        return None
+    rounded = some.select(pl.col("fluency", "reasoning").round().cast(pl.Int64).cast(pl.String))
+    counts = rounded.group_by("fluency", "reasoning").len().rows()
+    pairs = {(fluency, reasoning): count / some.height for fluency, reasoning, count in counts}
+    rows = [Series.of(f"fluency {f}", _MARKS, [pairs.get((f, r), 0.0) for r in _MARKS]) for f in reversed(_MARKS)]
+    note = f"{int(some['good'].sum())} of {some.height} variants are good ({GOOD} or more together)."
+    return Figure(name, "Marks of people", "heat", [Panel("", rows)], Axis("reasoning"), Axis("given", "share"), note)
+
+
+def _good_shares(judged: pl.DataFrame) -> dict[str, float]:
+    """The share of good variants of each masked-LM; one that several accept counts for each."""
+    each = judged.with_columns(pl.col("origin").str.split("+")).explode("origin")
+    return dict(each.group_by("origin").agg(pl.col("good").mean()).sort("origin").rows())
+
+
+def _weighted(shares: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    whole = sum(weights[one] for one in shares)
+    return sum(share * weights[one] for one, share in shares.items()) / whole

@@ -1,10 +1,11 @@
 """ParaNLU's protocol (Srikanth et al. 2024) on models and data of one's own.
 
-Problems are selected, evenly over the deciles of one model's confidence if the settings say so (section 4.1). Each has
-paraphrases, written by people or by a generator, and all models answer all of them (section 5). Their test sets undo
-the selection: corrected values weigh the deciles as they occur there. Automatic paraphrases of the same problems are
-compared with the given ones (section 6), problems are divided by whether a partial-input model is right (section 7),
-and models at several stages of training make curves in the plane of accuracy and consistency (section 8).
+Where a training set is named, it is divided, and problems are selected from a part of it, evenly over the deciles of
+one model's confidence (section 4.1: `paranlu_training`). Each problem has paraphrases, written by people or by a
+generator, and all models answer all of them (section 5). Their test sets undo the selection: corrected values weigh the
+deciles as they occur there. Automatic paraphrases of the same problems are compared with the given ones (section 6),
+problems are divided by whether a partial-input model is right (section 7), and models at several stages of training
+make curves in the plane of accuracy and consistency (section 8).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,20 +17,41 @@ import polars as pl
 
 from ..errors import BadInput
 from ..frames import join_pieces, kept
-from ..pipeline import answer, check
+from ..pipeline import check
 from ..problem import Task
 from ..registry import checks, generators, metrics
-from ..selection import Chosen, aflite, deciles, sample
-from ..storage.files import atomic, digest
+from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
-from .data import read_rows
-from .experiment import begin_cell, finish_cell, read_cell
+from ..storage.tables import write
+from .data import PaperData, read_rows, write_rows
+from .experiment import finish_cell, read_cell
 from .paper_page import PaperResults
-from .paranlu_settings import ParanluSettings
-from .paranlu_tables import AUTOMATIC, GIVEN, Distances, ParaphrasedSet, make_results, measure
+from .paranlu_settings import EMBEDDER, POOL, REST, ParanluSettings, ParaphrasedData
+from .paranlu_tables import (
+    AUTOMATIC,
+    GIVEN,
+    Distances,
+    ParaphrasedSet,
+    TrainedModels,
+    make_results,
+    measure,
+    to_collect,
+)
+from .paranlu_training import (
+    Trainings,
+    as_spec,
+    chosen_problems,
+    divided,
+    refuse_parts,
+    refuse_trainer,
+    trainer_of,
+    with_strata,
+)
 from .protocol import PaperEstimate, Protocol, RunCell
 
 _JUDGED = "mutual-entailment"
+#: What the sheets of selected problems ask for: three paraphrases from each of three workers (Appendix A).
+_WORKERS, _EACH = 3, 3
 
 
 class Paranlu(Protocol[ParanluSettings]):
@@ -55,7 +77,27 @@ class Paranlu(Protocol[ParanluSettings]):
     kind = ParanluSettings
     quick_settings: ClassVar[Mapping[str, Any]] = {"replicates": 400}
     quick_size = 60
-    may_change = ("judge", "parser", "encoder", "pretraining", "finetuning", "replicates")
+    may_change = (
+        *("judge", "parser", "trees", "encoder", "regressor", "pretraining", "finetuning", "replicates"),
+        *("paraphrases", "n"),
+    )
+
+    def __init__(self, settings: ParanluSettings, folder: Path, engine: Mapping[str, Any]):
+        super().__init__(settings, folder, engine)
+        self.left_out: dict[str, int] = {}
+        self.trained = Trainings(settings, self.folder, self.tasks)
+
+    @classmethod
+    def shrink(cls, settings: ParanluSettings) -> None:
+        """Fewer problems; of a training set 2,000 rows, and AFLite in proportion."""
+        super().shrink(settings)
+        select = settings.select
+        for data in settings.datasets.values():
+            if data.train:
+                data.size = min(data.size or 2_000, 2_000)
+                select.parts, select.at_least = {EMBEDDER: 0.3, POOL: 0.3}, {}
+                select.n = min(select.n, 20)
+                select.filter = select.filter.model_copy(update={"classifiers": 16, "train_on": 400, "leave": 40})
 
     # Before any work
 
@@ -68,7 +110,8 @@ class Paranlu(Protocol[ParanluSettings]):
         for name, data in settings.datasets.items():
             if data.paraphrases and data.generator:
                 raise BadInput("both are given", where=f"datasets.{name}", field="generator", fix="leave one out")
-            if (given := data.generator or self._recorded(data.paraphrases)) and not self._is_made(name):
+            given = data.generator or self._recorded(data.paraphrases)
+            if given and not self._is_made(name):
                 generators.make(given)
         for one in settings.automatic:
             generators.make(one)
@@ -85,27 +128,67 @@ class Paranlu(Protocol[ParanluSettings]):
                 raise BadInput(f"no model {name!r}", where="models", field=field, fix=fix)
 
     def _refuse_selection(self) -> None:
-        select = self.settings.select
+        select, sets = self.settings.select, self.settings.datasets
         if select.how == "deciles":
             self._refuse_strangers("select.model", [select.model])
-        if select.aflite and (select.by or select.how != "deciles"):
-            fix = 'give how = "deciles", and no column `by`'
-            raise BadInput("AFLite makes the strata of deciles", field="select.aflite", fix=fix)
+        named = [name for name in ("aflite", "embedder", "encoder") if getattr(select, name)]
+        if named and (select.by or select.how != "deciles" or len(named) > 1):
+            fix = 'give how = "deciles", no column `by`, and one of aflite, embedder and encoder'
+            raise BadInput("AFLite makes the strata of deciles", field=f"select.{named[0]}", fix=fix)
+        if select.embedder:
+            refuse_trainer(select.embedder, "select.embedder")
+        for name, data in sets.items():
+            if data.train is None and (select.embedder or self.trained.names):
+                who = "select.embedder" if select.embedder else f"models.{self.trained.names[0]}.trainer"
+                fix = "name one: train = {data = ...}, in place of data"
+                raise BadInput(f"no training set for {who}", where=f"datasets.{name}", field="train", fix=fix)
+        if any(data.train for data in sets.values()):
+            refuse_parts(select)
+
+    def named_files(self) -> Mapping[str, str]:
+        """The paraphrases of each data set; where there were none before, they may be added."""
+        files = {name: data.given for name, data in self.settings.datasets.items()}
+        return {f"the paraphrases of {name}": fingerprint(path)[:16] for name, path in files.items() if path}
+
+    def read(self, name: str, data: PaperData, where: str) -> tuple[pl.DataFrame, Task]:
+        """The problems of a data set; of a training set, those of its pool, beside which its other parts are kept."""
+        assert isinstance(data, ParaphrasedData)
+        task, test = data.source().chosen, None
+        if data.testset:
+            test = read_rows(data, data.testset, task, f"{where}.testset")
+            write_rows(self._place(name, "test"), test)
+        if data.train is None:
+            return data.problems(where, self.settings.seed)
+        parts = divided(data, self.settings.select, task, test, where, self.settings.seed)
+        self.left_out[name] = parts.in_test
+        for part, rows in parts.rows.items():
+            if part != POOL:
+                write_rows(self._place(name, part), rows)
+        return parts.rows[POOL], task
+
+    def refuse_unfit_model(self, name: str) -> None:
+        """Refuse a model that cannot be asked or trained, before any work."""
+        one = self.settings.models[name]
+        if not one.trainer:
+            super().refuse_unfit_model(name)
+            return
+        refuse_trainer(trainer_of(one), f"models.{name}.trainer")
+        for dataset, task in self.tasks.items():
+            if unknown := [field for field in one.fields if field not in task.fields]:
+                fix = f"{dataset} has {', '.join(task.fields)}"
+                raise BadInput(f"no field {unknown[0]!r}", field=f"models.{name}.fields", fix=fix)
 
     def prepare(self) -> None:
         """Read all data, test sets and paraphrases, too; refuse strata that are too small."""
         super().prepare()
         for name, data in self.settings.datasets.items():
-            if data.testset:
-                rows = read_rows(data, data.testset, self.tasks[name], f"datasets.{name}.testset")
-                _write(self._place(name, "test"), rows)
-            if self._is_made(name):
-                _write(self._place(name, "paraphrases"), self._own_rewordings(name))
+            if self._is_made(name) and not data.to_collect:
+                write_rows(self._place(name, "paraphrases"), self._own_rewordings(name))
             self._refuse_thin_strata(name)
 
     def _refuse_thin_strata(self, dataset: str) -> None:
         select, rows = self.settings.select, read_part(self.problems(dataset))
-        if select.how == "none" or select.aflite:
+        if select.how == "none" or select.filtered:
             return
         if select.by and select.by not in rows.columns:
             fix = f"there are {', '.join(rows.columns)}"
@@ -147,16 +230,29 @@ class Paranlu(Protocol[ParanluSettings]):
 
     def planned(self) -> Iterator[RunCell]:
         """The runs of all data sets; before problems are selected, they count all of them: at most."""
-        for dataset in self.settings.datasets:
+        for dataset, data in self.settings.datasets.items():
+            if data.to_collect:
+                continue
             selected = self._place(dataset, "selected")
             yield from self._paraphrased(dataset, selected if is_whole(selected) else self.problems(dataset)).values()
 
+    def trainings(self) -> int:
+        """All models of all data sets, and AFLite's embedders."""
+        return len(self.trained.all())
+
     def estimated(self) -> PaperEstimate:
-        """As of all papers, and the answers to test sets, whose time is not estimated."""
+        """As of all papers; trainings from those on a few rows, whose models stand in for the others' answers."""
         tests = [self._place(name, "test") for name, data in self.settings.datasets.items() if data.testset]
-        return super().estimated() + PaperEstimate(
-            answers=sum(read_part(one).height for one in tests) * len(self.settings.models)
-        )
+        answers = sum(read_part(one).height for one in tests) * len(self.settings.models)
+        with self.trained.tried() as seconds:
+            return super().estimated() + PaperEstimate(answers=answers, seconds=seconds)
+
+    def spec(self, model: str, dataset: str) -> str:
+        """A model under its name; one that is trained here is that of the data set."""
+        trained = self.settings.models[model].trainer
+        return self.trained.spec(model, dataset) if trained else super().spec(model, dataset)
+
+    # Runs
 
     def _paraphrased(self, dataset: str, problems: Path) -> dict[str, RunCell]:
         """The runs of the given paraphrases, and of automatic ones."""
@@ -171,41 +267,45 @@ class Paranlu(Protocol[ParanluSettings]):
             for name, some in vary.items() if some
         }  # fmt: skip
 
-    def _asked(self, dataset: str, what: str, data: Path, models: Iterable[str]) -> pl.DataFrame:
-        """Answers to problems without paraphrases: the test set, or what is selected from; each model is asked once."""
-        found = []
-        for model in models:
-            cell = self.cell(f"{dataset}/{what}/{model}", [dataset], [model], data=[str(data)])
-            path = Path(cell.folder) / "answers.parquet"
-            if read_cell(cell) is None:
-                begin_cell(cell)
-                answers = answer(
-                    str(data), self.spec(model), self.tasks[dataset], cache=self.settings.cache,
-                    label_map=self.settings.models[model].label_map or None, canary=self.settings.canary,
-                )  # fmt: skip
-                _write(path, answers)
-                finish_cell(cell, {"rows": answers.height})
-            found.append(read_part(path))
-        return pl.concat(found, how="diagonal_relaxed")
-
     def results(self) -> PaperResults:
-        """Select, ask test sets, paraphrases and what they are compared with; then tables and figures."""
-        return make_results(self.settings, [self._measured(name) for name in self.settings.datasets])
+        """Train and select, ask test sets, paraphrases and what they are compared with; then tables and figures."""
+        settings = self.settings
+        self.trained.train(self.engine)
+        sets = [self._measured(name) for name, data in settings.datasets.items() if not data.to_collect]
+        waiting = [self._sheet(name) for name, data in settings.datasets.items() if data.to_collect]
+        trained = TrainedModels(self.trained.table(), self.left_out)
+        if not sets:
+            return to_collect(waiting, trained, {name: self._selected(name)[1] for name in settings.datasets})
+        return make_results(settings, sets, trained, waiting)
+
+    def _sheet(self, dataset: str) -> str:
+        """Write a table for people to paraphrase what was selected; one that is there may be filled in, and is kept."""
+        path = self.folder / "to-paraphrase" / f"{dataset}.csv"
+        if not path.exists():
+            task, rows = self.tasks[dataset], read_part(self._selected(dataset)[0])
+            wanted = pl.DataFrame({"worker": [f"w{one + 1}" for one in range(_WORKERS) for _ in range(_EACH)]})
+            texts = [pl.lit("").alias(name) if name in task.targets else pl.col(name) for name in task.fields]
+            shown = [pl.col(name).alias(f"original:{name}") for name in task.targets]
+            path.parent.mkdir(exist_ok=True)
+            sheet = rows.select(pl.col("id").alias("of"), *shown, *texts, "label").join(wanted, how="cross")
+            write([sheet], path)
+        return f"{dataset}: fill in {path.relative_to(self.folder)}, then name it: paraphrases = ..."
 
     def _measured(self, dataset: str) -> ParaphrasedSet:
         settings, task = self.settings, self.tasks[dataset]
         problems, counts = self._selected(dataset)
         test = None
         if settings.datasets[dataset].testset:
-            test = self._place(dataset, "test-answers")
-            _write(test, self._asked(dataset, "test", self._place(dataset, "test"), settings.models))
+            asked = [self.answers(f"{dataset}/test/{name}", dataset, name, self._place(dataset, "test"))
+                     for name in settings.models]  # fmt: skip
+            test = write_rows(self._place(dataset, "test-answers"), pl.concat(asked, how="diagonal_relaxed"))
         cells = self._paraphrased(dataset, problems)
         runs = {name: self.run(cell) for name, cell in cells.items()}
         runs = {name: run for name, run in runs.items() if _has_variants(run)}
         if GIVEN not in runs:
             fix = "give other paraphrases, or fewer checks"
             raise BadInput("no paraphrase is left", where=f"datasets.{dataset}", field="paraphrases", fix=fix)
-        partial = [name for name, one in settings.models.items() if one.partial]
+        partial = [name for name, one in settings.models.items() if one.partial and not one.stage]
         answers = {name: RunFolder(run).read("answers") for name, run in runs.items()}
         scores = {name: measure(some, task, test, settings.replicates) for name, some in answers.items()}
         given = answers[GIVEN]
@@ -219,8 +319,7 @@ class Paranlu(Protocol[ParanluSettings]):
     def _right_or_wrong(self, dataset: str, answers: pl.DataFrame, model: str) -> str:
         """Problems by whether a partial-input model answers them right: a column for scores."""
         path = self._place(dataset, f"answers-{model}")
-        _write(path, answers.filter(pl.col("model") == model))
-        return f"answers:{path}"
+        return f"answers:{write_rows(path, answers.filter(pl.col('model') == model))}"
 
     # Selection
 
@@ -229,25 +328,25 @@ class Paranlu(Protocol[ParanluSettings]):
         select, path = self.settings.select, self.problems(dataset)
         if select.how == "none":
             return path, None
-        chosen = self._sampled(dataset) if select.how == "sample" else self._drawn(dataset)
-        _write(self._place(dataset, "selected"), chosen.table)
-        return self._place(dataset, "selected"), chosen.counts
+        if select.filtered:
+            path = self._filtered(dataset)
+        task, seed = self.tasks[dataset], self.settings.seed
+        chosen = chosen_problems(path, select, task, seed, lambda data: self._confidence(dataset, data))
+        return write_rows(self._place(dataset, "selected"), chosen.table), chosen.counts
 
-    def _sampled(self, dataset: str) -> Chosen:
-        select, task = self.settings.select, self.tasks[dataset]
-        size: dict[str, Any] = {"each": select.n, "by": select.by} if select.by else {"n": select.n}
-        return sample(str(self.problems(dataset)), **size, seed=self.settings.seed, task=task)
+    def _confidence(self, dataset: str, data: Path) -> pl.DataFrame:
+        return self.answers(f"{dataset}/pool/{self.settings.select.model}", dataset, self.settings.select.model, data)
 
-    def _drawn(self, dataset: str) -> Chosen:
-        """Over deciles of confidence, from what AFLite finds easy and difficult where that is asked for."""
-        select, task, data = self.settings.select, self.tasks[dataset], self.problems(dataset)
-        if select.aflite:
-            data = self._place(dataset, "aflite")
-            if not is_whole(data):
-                _write(data, aflite(str(self.problems(dataset)), model=select.aflite, task=task)[0])
-        answers = self._asked(dataset, "pool", data, [select.model])
-        by = "aflite" if select.aflite else select.by
-        return deciles(str(data), answers, by=by, n=select.n, seed=self.settings.seed, task=task)
+    def _filtered(self, dataset: str) -> Path:
+        """The problems with what AFLite finds of them; it sees all of a training set but the embedder's part."""
+        select, data = self.settings.select, self.settings.datasets[dataset]
+        model, made = select.aflite, digest(select.model_dump(exclude={"n", "how", "model"}))
+        if select.embedder:
+            job = self.trained.embedder(dataset)
+            model, made = as_spec("", job.model)[1:], digest(made, job.key)
+        rows = [self.problems(dataset), *([self._place(dataset, REST)] if data.train else [])]
+        place, key = self.folder / "cells" / dataset / "aflite", digest(data.signature(), made, self.settings.seed)[:16]
+        return with_strata(place, key, rows, model, self.settings, self.tasks[dataset])
 
     # How far paraphrases are from their originals
 
@@ -255,9 +354,12 @@ class Paranlu(Protocol[ParanluSettings]):
         """The metrics of Table 6 by its columns."""
         settings = self.settings
         found = {"lex": "lexical_distance"}
-        if settings.parser:
-            found["syn"] = metrics.respell("syntactic_distance", pipeline=settings.parser)
-        if settings.encoder:
+        if settings.parser or settings.trees:
+            how = {"trees": Path(settings.trees)} if settings.trees else {"pipeline": settings.parser}
+            found["syn"] = metrics.respell("syntactic_distance", **how)
+        if settings.regressor:
+            found["sem"] = metrics.respell("learned_similarity", regressor=settings.regressor)
+        elif settings.encoder:
             found["sem"] = metrics.respell("embedding_distance", encoder=settings.encoder)
         return found
 
@@ -285,10 +387,3 @@ def _entailed(run: Path, judgement: str, task: Task) -> dict[str, int]:
 
 def _has_variants(run: Path) -> bool:
     return bool(RunFolder(run).scan("answers").filter(pl.col("variant").is_not_null()).head(1).collect().height)
-
-
-def _write(path: Path, rows: pl.DataFrame) -> None:
-    """Write a table unless it is there."""
-    if not is_whole(path) or not read_part(path).equals(rows):
-        with atomic(path) as draft:
-            rows.write_parquet(draft)

@@ -1,7 +1,7 @@
 """The tables and figures of ParaNLU (Srikanth et al. 2024), from the runs of an experiment."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -35,13 +35,11 @@ _ILLUSTRATED = {
     "Figure 7": "it shows instructions for crowd workers; nothing in it is measured",
 }
 DEVIATIONS = (
-    "Nothing is trained, and nobody writes: models, given paraphrases and what they were trained on are your own.",
+    "Nobody writes: given paraphrases are your own.",
     "P_C of the paper draws pairs with replacement, and flatters small buckets: that of distinct pairs is beside it.",
     "Beyond two labels P_C calls two different wrong answers consistent: label agreement is beside it.",
     "Corrected values count deciles without a bucket as 0, as in the paper; renormalised values and coverage follow.",
     "The corrected values of a model by which problems were not drawn are post-stratified, as in the paper.",
-    "syn compares dependency trees; the paper compares constituency trees.",
-    "sem is 1 less the cosine distance of sentence vectors; the paper has BLEURT.",
 )
 
 
@@ -139,13 +137,53 @@ def _find(scores: Iterable[Score], model: str, metric: str, value: str = "") -> 
     return None
 
 
-def make_results(settings: ParanluSettings, sets: Sequence[ParaphrasedSet]) -> PaperResults:
+@dataclass(frozen=True)
+class TrainedModels:
+    """What was trained, a row each, and how many rows of each training set share a pair with its test set."""
+
+    rows: Sequence[Sequence[Plain]] = ()
+    in_test: Mapping[str, int] = field(default_factory=dict)
+
+    def tables(self) -> list[Table]:
+        """A table of all trainings, if there were any."""
+        columns = [
+            *map(TableColumn, ("data", "model", "trainer")), TableColumn("rows", "count", "trained on"),
+            TableColumn("rows", "count", "validated on"), TableColumn("right", "share", "validated on"),
+        ]  # fmt: skip
+        rows: list[Sequence[TableCell | Plain] | str] = [list(row) for row in self.rows]
+        return [Table("trainings", "Trainings", columns, rows)] if rows else []
+
+    def deviations(self) -> Iterable[str]:
+        """What was left out of training sets."""
+        for name, count in self.in_test.items():
+            if count:
+                yield f"{count:,} training rows of {name} share a pair with its test set, and are in no part."
+
+
+def to_collect(
+    waiting: Sequence[str], trained: TrainedModels, selected: Mapping[str, pl.DataFrame | None]
+) -> PaperResults:
+    """What there is before paraphrases are written: trainings, and what was selected."""
+    counts = [table for name, some in selected.items() if some is not None for table in _selection(name, some)]
+    tables = {"Section 4.1": [*trained.tables(), *counts]}
+    names = [f"Table {number}" for number in (2, 4, 6, 7)] + [f"Figure {number}" for number in (3, 4, 5, 6, 8)]
+    missing = dict(_ILLUSTRATED) | dict.fromkeys(names, "paraphrases have to be written first: to-paraphrase/")
+    shown = {name: some for name, some in tables.items() if some}
+    return PaperResults(shown, {}, missing, list(trained.deviations()), " ".join(waiting))
+
+
+def make_results(
+    settings: ParanluSettings, sets: Sequence[ParaphrasedSet], trained: TrainedModels, waiting: Sequence[str] = ()
+) -> PaperResults:
     """All tables and figures that the runs allow; the others are named with the reason."""
-    full = [name for name, one in settings.models.items() if not one.partial]
-    partial = [name for name, one in settings.models.items() if one.partial]
+    shown = {name: one for name, one in settings.models.items() if not one.stage}
+    full = [name for name, one in shown.items() if not one.partial]
+    partial = [name for name, one in shown.items() if one.partial]
     tables: dict[str, list[Table]] = {"Table 2": [_table_2(sets), *_selections(sets)], "Table 6": [_table_6(sets)]}
     figures: dict[str, list[Figure]] = {}
-    missing = dict(_ILLUSTRATED)
+    missing = dict(_ILLUSTRATED) | {f"Paraphrases of {one.partition(':')[0]}": one for one in waiting}
+    if made := trained.tables():
+        tables["Section 5.1"] = made
     tables["Table 4"] = [table for one in sets for table in (_table_4(one, full), _table_4_beyond(one, full))]
     figures["Figure 3"] = [_plane("figure-3", "Accuracy and consistency", sets[:1], full)]
     if sets[1:]:
@@ -164,15 +202,23 @@ def make_results(settings: ParanluSettings, sets: Sequence[ParaphrasedSet]) -> P
         missing["Table 7"] = "no model sees a part of the input only: give one partial = true, and others not"
     for name, stages in (("Figure 5", settings.pretraining), ("Figure 6", settings.finetuning)):
         if stages:
-            figures[name] = [_dynamics(name, stages, sets)]
+            figures[name], tables[name] = [_dynamics(name, stages, sets)], [_stages(name, stages, sets)]
         else:
             key = "pretraining" if name == "Figure 5" else "finetuning"
             missing[name] = f"no models at several stages: {key} = {{NAME = [MODEL, MODEL, ...]}}"
-    return PaperResults(tables, figures, missing, list(_deviations(settings, sets)), _summary(sets, full))
+    deviations = [*_deviations(settings, sets), *trained.deviations()]
+    return PaperResults(tables, figures, missing, deviations, _summary(sets, full))
 
 
 def _deviations(settings: ParanluSettings, sets: Sequence[ParaphrasedSet]) -> Iterable[str]:
     yield from DEVIATIONS
+    given = [name for name, one in settings.models.items() if one.model]
+    if given:
+        yield f"Not trained here: {', '.join(given)}; what they were trained on is not known."
+    if settings.parser and not settings.trees:
+        yield "syn compares dependency trees; the paper compares constituency trees: trees = ..."
+    if settings.encoder and not settings.regressor:
+        yield "sem is 1 less the cosine distance of sentence vectors; the paper has BLEURT: regressor = ..."
     if without := [one.dataset for one in sets if not one.corrected]:
         yield f"Without a test set, or probabilities of any model, values are not corrected: {', '.join(without)}."
     elif unsure := [name for name in settings.models if not all(one.score(name, "coverage") for one in sets)]:
@@ -218,11 +264,15 @@ def _table_2(sets: Sequence[ParaphrasedSet]) -> Table:
 def _selections(sets: Sequence[ParaphrasedSet]) -> Iterable[Table]:
     """What was selected, by stratum and decile."""
     for one in sets:
-        if (counts := one.counts) is not None:
-            units = {"problems": "count", "drawn": "count", "decile": "count"}
-            columns = [TableColumn(name, units.get(name, "text")) for name in counts.columns]  # type: ignore[arg-type]
-            rows = [list(row) for row in counts.iter_rows()]
-            yield Table(f"selection-{one.dataset}", f"Problems selected from {one.dataset}", columns, rows)
+        if one.counts is not None:
+            yield from _selection(one.dataset, one.counts)
+
+
+def _selection(dataset: str, counts: pl.DataFrame) -> Iterable[Table]:
+    units = {"problems": "count", "drawn": "count", "decile": "count"}
+    columns = [TableColumn(name, units.get(name, "text")) for name in counts.columns]  # type: ignore[arg-type]
+    rows = [list(row) for row in counts.iter_rows()]
+    yield Table(f"selection-{dataset}", f"Problems selected from {dataset}", columns, rows)
 
 
 def _table_4(one: ParaphrasedSet, models: Sequence[str]) -> Table:
@@ -288,10 +338,13 @@ def _table_6(sets: Sequence[ParaphrasedSet]) -> Table:
     rows: list[Sequence[TableCell | Plain] | str] = []
     for one in sets:
         for kind, some in one.distances.items():
-            values = [_similarity(found) if name == "sem" else _cell(found) for name, found in some.values.items()]
+            values = [
+                _similarity(found) if found.metric.startswith("embedding_distance") else _cell(found)
+                for found in some.values.values()
+            ]
             rate = [some.judged[1] / some.judged[0] if some.judged and some.judged[0] else None] if judged else []
             rows.append([one.dataset, kind, int(one.sizes(kind).sum()), *values, *rate])
-    absent = {"syn": "parser", "sem": "encoder"}
+    absent = {"syn": "trees or parser", "sem": "regressor or encoder"}
     notes = [f"{name}: {key} = ... is not set" for name, key in absent.items() if name not in named]
     return Table("table-6", "Paraphrases and their originals, given and automatic", columns, rows, notes)
 
@@ -300,6 +353,23 @@ def _similarity(found: Score) -> TableCell:
     """A distance as a similarity."""
     low, high = (None if one is None else 1 - one for one in (found.high, found.low))
     return TableCell(None if found.value is None else 1 - found.value, low, high)
+
+
+def _stages(name: str, stages: Mapping[str, Sequence[str]], sets: Sequence[ParaphrasedSet]) -> Table:
+    """The numbers of Figures 5 and 6, in the order of the stages."""
+    columns = [
+        *map(TableColumn, ("data", "curve", "model")),
+        TableColumn("accuracy", "share"),
+        TableColumn("P_C", "share"),
+    ]
+    rows: list[Sequence[TableCell | Plain] | str] = []
+    for one in sets:
+        for curve, models in stages.items():
+            for model in models:
+                accuracy, consistency = one.point(model) or (None, None)
+                rows.append([one.dataset, curve, model, _cell(accuracy), _cell(consistency)])
+    file = name.lower().replace(" ", "-")
+    return Table(f"{file}-values", f"The values of {name}", columns, rows, [_axes(sets)])
 
 
 def _kinds(sets: Sequence[ParaphrasedSet], models: Sequence[str]) -> Table:

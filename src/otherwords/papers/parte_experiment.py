@@ -18,12 +18,12 @@ from pydantic import Field, field_validator
 from ..errors import BadInput
 from ..frames import by_bucket, rewordings
 from ..models.answering import load
-from ..pipeline import answer, check, score, vary
+from ..pipeline import check, score, vary
 from ..problem import TASKS, Score, Task, label_key
 from ..registry import checks, generators
-from ..storage.files import atomic, fingerprint
+from ..storage.files import fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
-from .data import PaperData
+from .data import PaperData, write_rows
 from .experiment import begin_cell, finish_cell, read_cell
 from .paper_page import PaperResults
 from .parte_tables import KINDS, Step, TestedData, make_results
@@ -139,9 +139,9 @@ class Parte(Protocol[ParteSettings]):
             candidates = self._verified(self._distant(self._candidates(problems, task), task), task)
             halves = _most_similar(candidates, checks.make(self.settings.verify[0]).name)
             rows = self._rechecked(_recombined(problems, halves, self.settings.generator), task)
-            _write(place / "candidates.parquet", candidates)
-            _write(place / "recombined.parquet", rows)
-            _write(self.suite(name), _suite(problems, rows.filter("kept")))
+            write_rows(place / "candidates.parquet", candidates)
+            write_rows(place / "recombined.parquet", rows)
+            write_rows(self.suite(name), _suite(problems, rows.filter("kept")))
             finish_cell(cell, {"steps": _counts(candidates, halves, rows)})
         return [Step(name.replace("~", " "), *one) for one in (read_cell(cell) or {})["steps"].items()]
 
@@ -194,33 +194,18 @@ class Parte(Protocol[ParteSettings]):
     def _unmerged(self, name: str) -> RunCell:
         """The same texts without right labels, for models with three labels: their answers before merging."""
         path = self.folder / "data" / f"{name}~unlabelled.parquet"
-        _write(path, read_part(self.suite(name)).with_columns(label=pl.lit(None, pl.String)))
+        write_rows(path, read_part(self.suite(name)).with_columns(label=pl.lit(None, pl.String)))
         return self.cell(
             f"{name}/before-merging", [name], self.three_way, data=[str(path)], check=[], label_map={}, task="nli",
             metrics=["flip_rate"],
         )  # fmt: skip
 
-    def _with_three(self, name: str) -> RunCell:
-        """The answers to data with three labels."""
-        return self.cell(name.replace("~", "/"), [name], self.three_way, check=[], label_map={})
-
     def _three_labels(self, name: str) -> dict[str, list[Score]]:
         """The accuracy of models with three labels on a data set with three, as they are and merged to two."""
-        cell, settings = self._with_three(name), self.settings
-        path = Path(cell.folder) / "answers.parquet"
-        if read_cell(cell) is None:
-            begin_cell(cell)
-            asked = [
-                answer(
-                    str(self.problems(name)), self.spec(model), self.tasks[name],
-                    cache=settings.cache, canary=settings.canary,
-                )
-                for model in self.three_way
-            ]  # fmt: skip
-            columns = ["model", "bucket", "variant", "cluster", "gold", "pred"]
-            _write(path, pl.concat(one.select(columns) for one in asked))
-            finish_cell(cell, {"models": self.three_way})
-        answers = read_part(path)
+        place = name.replace("~", "/")
+        asked = [self.answers(f"{place}/{model}", name, model, label_map={}) for model in self.three_way]
+        columns = ["model", "bucket", "variant", "cluster", "gold", "pred"]
+        answers = pl.concat(one.select(columns) for one in asked)
         merged = answers.with_columns(pl.col("gold", "pred").replace("contradiction", "neutral"))
         ways = {"three labels": answers, "two labels": merged}
         return {way: list(score(table, "accuracy_original")) for way, table in ways.items()}
@@ -232,7 +217,7 @@ class Parte(Protocol[ParteSettings]):
 
     def _has_three(self, name: str) -> bool:
         try:
-            labels = load(self.spec(name), TASKS["nli"]).model.labels
+            labels = load(self.spec(name, next(iter(self.tasks))), TASKS["nli"]).model.labels
         except BadInput:  # they do not fit the task
             return False
         return {label_key(one) for one in labels} == {label_key(one) for one in TASKS["nli"].labels}
@@ -331,9 +316,3 @@ def _counts(candidates: pl.DataFrame, halves: pl.DataFrame, rows: pl.DataFrame) 
         "recombined": rows, "label kept": rows.filter("kept"),
     }  # fmt: skip
     return {step: dict(some["paraphrased"].value_counts(sort=True).iter_rows()) for step, some in steps.items()}
-
-
-def _write(path: Path, rows: pl.DataFrame) -> None:
-    if not is_whole(path) or not read_part(path).equals(rows):
-        with atomic(path) as draft:
-            rows.write_parquet(draft)

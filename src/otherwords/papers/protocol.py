@@ -22,18 +22,20 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..errors import BadInput
 from ..models.answering import load
+from ..pipeline import answer
 from ..problem import Task
 from ..registry import load_plugins
 from ..running.estimating import estimate
 from ..running.runner import run
-from ..storage.files import atomic, digest
+from ..storage.files import digest
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.specs import split_name
-from .data import PaperData
+from .data import PaperData, write_rows
 from .experiment import (
     CELL,
     EXPERIMENT,
     ExperimentSettings,
+    begin_cell,
     finish_cell,
     opened,
     read_cell,
@@ -68,7 +70,7 @@ class PaperModel(BaseModel):
     model: str
     label_map: dict[str, str] = {}
     family: str = ""
-    size: float = Field(0, ge=0)
+    size: float = Field(default=0, ge=0)
     distilled_from: str = ""
     partial: bool = False
 
@@ -185,6 +187,12 @@ class Protocol(ABC, Generic[Settings]):
         """The commented settings that `--init` writes; they work as they are, on bundled data."""
         return (files(__package__) / f"{cls.name}.toml").read_text(encoding="utf-8")
 
+    @classmethod
+    def shrink(cls, settings: Any) -> None:
+        """Make an experiment small: `--quick`."""
+        for data in settings.datasets.values():
+            data.size = min(data.size or cls.quick_size, cls.quick_size)
+
     # What a paper says itself
 
     def refuse(self) -> None:
@@ -224,21 +232,23 @@ class Protocol(ABC, Generic[Settings]):
         refuse_other(self.folder, settings, content, (*self.may_change, "cache", "canary"), ("datasets", "models"))
         for name, data in read.items():
             where = name.replace("~", ".") if "~" in name else f"datasets.{name}"
-            problems, self.tasks[name] = data.problems(where, settings.seed)
+            problems, self.tasks[name] = self.read(name, data, where)
             self.refuse_problems(where, problems)
             self.rows[name] = problems.height
-            if not is_whole(self.problems(name)) or not read_part(self.problems(name)).equals(problems):
-                with atomic(self.problems(name)) as draft:
-                    problems.write_parquet(draft)
+            write_rows(self.problems(name), problems)
         for name in settings.models:
             self.refuse_unfit_model(name)
         write_settings(self.folder, settings, content)
+
+    def read(self, name: str, data: PaperData, where: str) -> tuple[pl.DataFrame, Task]:
+        """The problems of a data set, drawn, and their task."""
+        return data.problems(where, self.settings.seed)
 
     def refuse_unfit_model(self, name: str) -> None:
         """Refuse a model that cannot be loaded, or not for the task of a data set, before any work."""
         for dataset in self.settings.datasets:
             try:
-                load(self.spec(name), self.tasks[dataset], self.settings.models[name].label_map)
+                load(self.spec(name, dataset), self.tasks[dataset], self.settings.models[name].label_map)
             except BadInput as error:
                 fix = error.fix
                 raise BadInput(
@@ -249,8 +259,8 @@ class Protocol(ABC, Generic[Settings]):
         """Where the problems of a data set are, drawn."""
         return self.folder / "data" / f"{dataset}.parquet"
 
-    def spec(self, model: str) -> str:
-        """A model under its name in the experiment."""
+    def spec(self, model: str, dataset: str) -> str:
+        """A model under its name in the experiment, as it is asked about a data set."""
         return f"{model}={split_name(self.settings.models[model].model)[1]}"
 
     def cell(self, place: str, datasets: Sequence[str], models: Sequence[str] = (), **settings: Any) -> RunCell:
@@ -259,7 +269,7 @@ class Protocol(ABC, Generic[Settings]):
         maps = {name: one for name in chosen if (one := self.settings.models[name].label_map)}
         study = {
             "name": place.replace("/", "-"), "data": [str(self.problems(one)) for one in datasets],
-            "models": [self.spec(one) for one in chosen], "label_map": maps, "seed": self.settings.seed,
+            "models": [self.spec(one, datasets[0]) for one in chosen], "label_map": maps, "seed": self.settings.seed,
             "cache": self.settings.cache, "canary": self.settings.canary, "plugins": self.settings.plugins, **settings,
         }  # fmt: skip
         data = [self.data_sets()[one].signature() for one in datasets]
@@ -274,6 +284,21 @@ class Protocol(ABC, Generic[Settings]):
             run({**cell.study, **self.engine}, out=place / "run")
             finish_cell(cell, {"seconds": round(time.perf_counter() - started, 3)})
         return place / "run"
+
+    def answers(self, place: str, dataset: str, model: str, data: Path | None = None, **study: Any) -> pl.DataFrame:
+        """A model's answers to problems without rewordings: a cell that is done once, in `cells/PLACE`."""
+        asked = data or self.problems(dataset)
+        cell = self.cell(place, [dataset], [model], data=[str(asked)], **study)
+        path = Path(cell.folder) / "answers.parquet"
+        if read_cell(cell) is None or not is_whole(path):
+            begin_cell(cell)
+            found = answer(
+                str(asked), cell.study["models"][0], self.tasks[dataset], cache=self.settings.cache,
+                label_map=cell.study["label_map"].get(model), canary=cell.study["canary"],
+            )  # fmt: skip
+            write_rows(path, found)
+            finish_cell(cell, {"rows": found.height})
+        return read_part(path)
 
     def about(self) -> dict[str, Any]:
         """What the page says of the experiment, beside its results."""
@@ -379,6 +404,6 @@ def _read(
     if source is None:
         source = folder if (folder / EXPERIMENT).is_file() else tomllib.loads(protocol.template())
     settings = read_settings(protocol.kind, source, **{**(protocol.quick_settings if quick else {}), **overrides})
-    for data in settings.datasets.values() if quick else ():
-        data.size = min(data.size or protocol.quick_size, protocol.quick_size)
+    if quick:
+        protocol.shrink(settings)
     return settings

@@ -15,12 +15,11 @@ import polars as pl
 from pydantic import Field
 
 from ..errors import BadInput
-from ..pipeline import answer, score
+from ..pipeline import score
 from ..problem import Score
 from ..registry import checks, generators
-from ..storage.files import atomic
-from ..storage.run_folder import RunFolder, is_whole, read_part
-from .experiment import begin_cell, finish_cell, read_cell
+from ..storage.run_folder import RunFolder
+from .data import write_rows
 from .paper_page import PaperResults
 from .protocol import PaperSettings, Protocol, RunCell
 from .sensitivity_tables import LABELS_ORDER, MeasuredModel, make_results
@@ -88,7 +87,7 @@ class Sensitivity(Protocol[SensitivitySettings]):
         settings, measured = self.settings, list[MeasuredModel]()
         for dataset in settings.datasets:
             for model in settings.models:
-                first = self._first_answers(dataset, model)
+                first = self.answers(f"{dataset}/{model}/first", dataset, model)
                 right = self._right_problems(dataset, model, first)
                 runs: dict[str, Path] = {
                     one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right
@@ -102,31 +101,12 @@ class Sensitivity(Protocol[SensitivitySettings]):
         note = [f"The judge is {name} itself: for it, both ways to accept are the same." for name in same]
         return replace(results, deviations=(*results.deviations, *note))
 
-    def _first_answers(self, dataset: str, model: str) -> pl.DataFrame:
-        """The model's answers to all problems of a data set; what was asked before is read."""
-        place = self.folder / "cells" / dataset / model / "first"
-        chosen = self.settings.models[model]
-        cell = self.cell(f"{dataset}/{model}/first", [dataset], [model])
-        if read_cell(cell) is None:
-            begin_cell(cell)
-            answers = answer(
-                str(self.problems(dataset)), self.spec(model), self.tasks[dataset],
-                label_map=chosen.label_map or None, cache=self.settings.cache, canary=self.settings.canary,
-            )  # fmt: skip
-            with atomic(place / "answers.parquet") as draft:
-                answers.write_parquet(draft)
-            finish_cell(cell, {"rows": answers.height})
-        return pl.read_parquet(place / "answers.parquet")
-
     def _right_problems(self, dataset: str, model: str, first: pl.DataFrame) -> Path | None:
         """A file of the problems that the model answers right; None where there is none."""
         right = first.filter(pl.col("pred") == pl.col("gold"))["bucket"]
         problems = pl.read_parquet(self.problems(dataset)).filter(pl.col("id").is_in(right.implode()))
         path = self.folder / "cells" / dataset / model / "right.parquet"
-        if not is_whole(path) or not read_part(path).equals(problems):
-            with atomic(path) as draft:
-                problems.write_parquet(draft)
-        return path if problems.height else None
+        return write_rows(path, problems) if problems.height else None
 
     def _reworded(self, dataset: str, model: str, accept: str, right: Path) -> RunCell:
         """The run in which the rewordings of a model's right problems are judged, and answered."""
