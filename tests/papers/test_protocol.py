@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -59,6 +61,9 @@ def test_a_protocol_leaves_tables_figures_and_a_page(tmp_path):
     assert "Flips &lt;of&gt; a paper" in page
     assert "no verdicts" in page
     assert "The answers hold." in page
+    runs = re.findall('<a href="(cells/[^"]*)">', page)
+    assert runs
+    assert all((tmp_path / "flips" / one).is_file() for one in runs), "each run has a report to browse"
     assert outcome.results is not None
     assert len(outcome.results.tables["Table 1"][0].rows) == 2
     assert pl.read_parquet(tmp_path / "flips" / "data" / "everyday.parquet").height == 30

@@ -59,7 +59,7 @@ def test_the_rest_of_the_page_is_what_it_is_without_contrasts(study, contrasted)
     before, _, rest = with_.partition(INVARIANCE)
     assert without.startswith(before.rstrip())
     tail = "<h2>Right, wrong, or a matter of wording</h2>"
-    end = "<footer id"
+    end = '<section id="methods"'  # which names all metrics
     assert rest.split(tail)[1].split(end)[0] == without.split(tail)[1].split(end)[0]
     assert "blue car" not in with_
 
@@ -150,7 +150,7 @@ def test_controls_are_shown_with_invariance_with_what_is_expected(study, control
 
 def test_the_rest_of_the_page_is_what_it_is_without_controls(study, controlled):
     with_, without = without_contents(study.html(**controlled)), without_contents(study.html())
-    tail, end = "<h2>Right, wrong, or a matter of wording</h2>", "<footer id"
+    tail, end = "<h2>Right, wrong, or a matter of wording</h2>", '<section id="methods"'
     assert with_.split(tail)[1].split(end)[0] == without.split(tail)[1].split(end)[0]
     assert without.startswith(with_.partition(CONTROLS)[0].rstrip())
     assert "ctl-" not in with_

@@ -12,9 +12,12 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.problem import Score
+from otherwords.problem import Score, Task
+from otherwords.report import browse
 from otherwords.report import run_exhibits as exhibits_of_a_run
-from otherwords.report.run_exhibits import RunExhibits, run_exhibits, write_run_exhibits
+from otherwords.report.page import write_report
+from otherwords.report.reading import count_answers, finished_run
+from otherwords.report.run_exhibits import RunExhibits, beyond_scores, run_exhibits, write_run_exhibits
 
 MODELS = ["first=scripted(seed=1)", "second=scripted(seed=2)", "constant=scripted(otherwise=entailment)"]
 
@@ -64,7 +67,7 @@ def scores(run: Path) -> list[Score]:
 def test_a_run_has_all_of_them(found: RunExhibits) -> None:
     assert [one.name for one in found.tables] == ["scores", "scores-by-how", "comparison"]
     assert [one.name for one in found.figures] == ["scores", "wordings", "pa-curve", "plane"]
-    assert found.absent == {}
+    assert found.absent == {"substitutions": "fewer than 5 substitutions occur in 2 clusters or more"}
 
 
 def test_the_table_has_every_score_with_its_interval(run: Path, found: RunExhibits) -> None:
@@ -116,7 +119,9 @@ def test_of_many_models_each_has_a_row_and_is_compared_with_the_first(
 def test_what_a_run_cannot_give_is_named_with_the_reason(tmp_path: Path) -> None:
     some = run_exhibits(finished(tmp_path / "run", labelled=False, models=MODELS[:1]))
     unknown = "no right answers are known"
-    assert some.absent == {"comparison": "there is one model", "pa-curve": unknown, "plane": unknown}
+    few = "fewer than 5 substitutions occur in 2 clusters or more"
+    absent = {"comparison": "there is one model", "pa-curve": unknown, "plane": unknown, "substitutions": few}
+    assert some.absent == absent
     assert [one.name for one in some.figures] == ["scores", "wordings"]
 
 
@@ -133,3 +138,66 @@ def test_what_is_read_is_not_written(run: Path) -> None:
         with refuses(BadInput):
             write_run_exhibits(run, folder)
     assert sorted(run.rglob("*")) == before
+
+
+# What a page has of them
+
+
+def large(folder: Path, **changes: Any) -> Path:
+    """Thirty problems, each with three words put for another: enough to compare models, and substitutions."""
+    rows = []
+    for i in range(30):
+        row = {"id": f"{i}", "premise": f"A man in {i} runs.", "hypothesis": "It is dry.", "label": "neutral"}
+        rows.append(row)
+        for word in ("person", "guy", "male", "boy", "chap", "fellow"):
+            rows.append({**row, "id": f"{i}{word}", "of": f"{i}", "premise": f"A {word} in {i} runs.", "how": "x"})
+    study = {"data": [rows], "models": MODELS, "check": [], "canary": False, "cache": None, "replicates": 100}
+    ow.run(ow.Study(**{**study, **changes}), out=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def large_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return large(tmp_path_factory.mktemp("large") / "run")
+
+
+def test_the_page_compares_models_as_the_table_does(large_run: Path) -> None:
+    page = (large_run / "report.html").read_text(encoding="utf-8")
+    tables = {one.name: one for one in run_exhibits(large_run).tables}
+    assert tables["comparison"].html() in page
+    assert tables["substitutions"].html() in page
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" role="img"') == 2
+    assert "(Westfall and Young 1993)" in page
+
+
+def test_the_front_is_who_is_not_beaten_in_both(large_run: Path) -> None:
+    folder, _ = finished_run(large_run)
+    about = count_answers(folder.batches("answers"))
+    task = Task(**folder.manifest["task"])
+    wordings = browse.look_up(None, folder.batches("answers"), folder.batches("buckets"), task)
+    found = beyond_scores(folder, ["first", "second", "constant"], about, wordings)
+    [plane] = [one for one in found.figures if one.name == "plane"]
+    places = {one.name: (one.points[0].x, one.points[0].y) for one in plane.panels[0].series}
+    assert places["constant"][1] == 1, "one answer to everything is as consistent as can be"
+    beaten = {a for a in ("first", "second") for b in ("first", "second") if a != b
+              and all(x <= y for x, y in zip(places[a], places[b], strict=True))}  # fmt: skip
+    assert found.front == [one for one in ("first", "second") if one not in beaten], "and it is not on the front"
+    guides = [one.name for one in plane.panels[0].guides]
+    assert ("Pareto front" in guides) == (len(found.front) > 1)
+    if len(found.front) > 1:
+        assert plane.inline()
+
+
+def test_a_page_does_not_compare_on_few_clusters_nor_too_many_answers(
+    run: Path, large_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = (run / "report.html").read_text(encoding="utf-8")
+    assert "Not compared here: 12 clusters are too few to tell models apart, 20 or more are needed." in small
+    assert 'aria-label="Models compared"' not in small
+    monkeypatch.setattr("otherwords.report.page.MOST_COMPARED", 500)
+    folder, every = finished_run(large_run)
+    page = write_report(folder, every, large_run.parent / "page.html").read_text(encoding="utf-8")
+    assert "Not compared here: 630 answers take a while: otherwords compare RUN" in page
+    monkeypatch.setattr("otherwords.report.page.MOST_COMPARED", 840)  # two pairs fit, three do not
+    page = write_report(folder, every, large_run.parent / "page.html").read_text(encoding="utf-8")
+    assert page.count('scope="rowgroup"') == 2 + 3  # of two pairs, and of the substitutions of three models

@@ -17,8 +17,9 @@ from varying import contracted
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.running.study import Study, read_study, to_toml
+from otherwords.running.study import Study, read_study
 from otherwords.storage.run_folder import RunFolder, key_of
+from otherwords.storage.specs import to_toml
 
 ROWS = contracted(6)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

@@ -23,9 +23,8 @@ from ..progress import current
 from ..registry import plugin_files
 from ..running.engines import InProcess
 from ..running.pool import Engine
-from ..running.study import to_toml
 from ..storage.files import lock_folder, read_json, read_toml, refuse_link, write_json, write_text
-from ..storage.specs import nearest
+from ..storage.specs import nearest, to_toml
 from ..training.recipe import how_to_write
 from ..training.trainer import shown
 

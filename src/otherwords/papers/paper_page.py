@@ -39,17 +39,21 @@ def write_results(folder: Path, results: PaperResults, about: Mapping[str, Any])
     figures = [one for some in results.figures.values() for one in some]
     write_exhibits(folder, tables, figures)
     page = folder / "report.html"
-    write_text(page, render(results, about))
+    runs = sorted(one.relative_to(folder).as_posix() for one in folder.glob("cells/**/run/report.html"))
+    write_text(page, render(results, about, runs))
     return page
 
 
-def render(results: PaperResults, about: Mapping[str, Any]) -> str:
-    """The page: the exhibits in the paper's order, what is missing, what deviates, and how to repeat and cite it."""
+def render(results: PaperResults, about: Mapping[str, Any], runs: Sequence[str] = ()) -> str:
+    """The page: the exhibits in the paper's order, what is missing, what deviates, and how to repeat and cite it.
+
+    `runs` are the reports of its runs, beside the page: there all problems are, to be browsed.
+    """
     template = (files(__package__) / "paper.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     shown = list(_in_order(about["exhibits"], results.tables, results.figures))
     return environment.from_string(template).render(
-        paper=about, results=results, exhibits=shown, style=STYLE, version=__version__
+        paper=about, results=results, exhibits=shown, runs=runs, style=STYLE, version=__version__
     )
 
 

@@ -10,7 +10,7 @@ from ..answers.table import Array
 from ..pipeline import score
 from ..problem import Score, Task
 from ..registry import metrics
-from ..report.figures import Figure, Panel, Point, Series, consistency_plane
+from ..report.figures import Figure, Panel, Point, Series, consistency_plane, pareto
 from ..report.tables import Plain, Table, TableCell, TableColumn
 from ..storage.run_folder import RunFolder
 from .paper_page import PaperResults
@@ -312,19 +312,6 @@ def _table_4_beyond(one: ParaphrasedSet, models: Sequence[str]) -> Table:
 def _place_of(one: ParaphrasedSet, model: str) -> tuple[float, float] | None:
     place = one.point(model)
     return None if place is None else (float(place[0].value or 0), float(place[1].value or 0))
-
-
-def pareto(points: Mapping[str, tuple[float, float]]) -> set[str]:
-    """Who is on the front: nobody else is at least as good in both, and better in one.
-
-    >>> sorted(pareto({"a": (0.8, 0.9), "b": (0.9, 0.8), "c": (0.8, 0.8), "d": (0.9, 0.8)}))
-    ['a', 'b', 'd']
-    """
-    return {
-        name
-        for name, (x, y) in points.items()
-        if not any(a >= x and b >= y and (a, b) != (x, y) for a, b in points.values())
-    }
 
 
 def _table_6(sets: Sequence[ParaphrasedSet]) -> Table:

@@ -83,8 +83,8 @@ def _letters(buckets: Sequence[pl.LazyFrame], fields: Sequence[str]) -> pl.DataF
 class Wordings:
     """Problems with their variants, as they were asked: a row for each wording, the original first, and the answers.
 
-    `rows` has `bucket`, `id`, `variant` (null for an original), `how` and the task's fields, null where the text is not
-    known; `answers` are those of `flips.mark_flips`. `whole` if these are all problems of the run.
+    `rows` has `bucket`, `id`, `variant` (null for an original), `cluster`, `how` and the task's fields, null where the
+    text is not known; `answers` are those of `flips.mark_flips`. `whole` if these are all problems of the run.
     """
 
     rows: pl.DataFrame
@@ -124,7 +124,7 @@ def look_up(
 
 def _suite(chosen: pl.Series | None, buckets: Sequence[pl.LazyFrame], task: Task) -> pl.DataFrame:
     """The texts of some problems and their variants, cut where they are very long."""
-    wanted = ("id", "of", "how", CONTRAST, *task.fields)
+    wanted = ("id", "of", "how", "cluster", CONTRAST, *task.fields)
     found = []
     for part in buckets:
         there = [name for name in wanted if name in part.collect_schema()]
@@ -132,7 +132,7 @@ def _suite(chosen: pl.Series | None, buckets: Sequence[pl.LazyFrame], task: Task
         if chosen is not None:
             bucket = pl.coalesce("of", "id") if "of" in there else pl.col("id")
             some = some.filter(bucket.cast(pl.String).is_in(chosen.implode()))
-        text = [pl.col(name).cast(pl.String) for name in ("id", "how", *task.fields) if name in there]
+        text = [pl.col(name).cast(pl.String) for name in ("id", "how", "cluster", *task.fields) if name in there]
         found.append(accounts.problems(some.with_columns(text).collect()))
     suite = pl.concat(found, how="diagonal_relaxed")
     suite = suite.with_columns(pl.lit(None, pl.String).alias(name) for name in wanted if name not in suite.columns)
@@ -143,7 +143,11 @@ def _suite(chosen: pl.Series | None, buckets: Sequence[pl.LazyFrame], task: Task
         .alias(name)
         for name in task.fields
     ]
-    return suite.select("id", "how", *cut).unique("id", keep="first", maintain_order=True).with_row_index(_PLACE)
+    return (
+        suite.select("id", "how", "cluster", *cut)
+        .unique("id", keep="first", maintain_order=True)
+        .with_row_index(_PLACE)
+    )
 
 
 def _rows(marked: pl.DataFrame, suite: pl.DataFrame, task: Task) -> pl.DataFrame:
@@ -155,7 +159,8 @@ def _rows(marked: pl.DataFrame, suite: pl.DataFrame, task: Task) -> pl.DataFrame
     places = rows.filter(pl.col("variant").is_null()).select("bucket", pl.col(_PLACE).alias(_KEY))
     rows = rows.join(places, on="bucket", how="left")
     order = [_KEY, "bucket", pl.col("variant").is_not_null(), _PLACE, "id"]
-    return rows.sort(order, nulls_last=True).select("bucket", "id", "variant", "how", *task.fields)
+    cluster = pl.coalesce("cluster", "bucket").alias("cluster")
+    return rows.sort(order, nulls_last=True).select("bucket", "id", "variant", cluster, "how", *task.fields)
 
 
 def encode(found: Wordings, models: Sequence[str], task: Task, names: Mapping[str, str]) -> bytes:

@@ -32,7 +32,7 @@ from .series import (
     every_point,
 )
 
-__all__ = ["STYLE", "Axis", "Figure", "FormName", "Mark", "Panel", "Point", "Series", "consistency_plane"]
+__all__ = ["STYLE", "Axis", "Figure", "FormName", "Mark", "Panel", "Point", "Series", "consistency_plane", "pareto"]
 
 #: Groups of bars, and columns of a map, above which a single panel is as wide as two columns of print.
 _MANY_BARS, _MANY_COLUMNS = 24, 7
@@ -190,3 +190,16 @@ def consistency_plane(
 
 def _iso(name: str, steps: Sequence[float], level: float) -> Series:
     return Series.of(name, steps, p_c_at(steps, level).tolist(), strong=level == 1)
+
+
+def pareto(points: Mapping[str, tuple[float, float]]) -> set[str]:
+    """Who is on the front: nobody else is at least as good in both, and better in one.
+
+    >>> sorted(pareto({"a": (0.8, 0.9), "b": (0.9, 0.8), "c": (0.8, 0.8), "d": (0.9, 0.8)}))
+    ['a', 'b', 'd']
+    """
+    return {
+        name
+        for name, (x, y) in points.items()
+        if not any(a >= x and b >= y and (a, b) != (x, y) for a, b in points.values())
+    }

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,11 +14,10 @@ import jinja2
 import polars as pl
 from markupsafe import Markup, escape
 
-from ..answers.groups import constant_answers, count_given
+from ..answers.groups import constant_answers
 from ..answers.reading import answered
-from ..answers.roles import CONTRAST, CONTROL
+from ..answers.roles import CONTRAST
 from ..errors import BadInput
-from ..frames import REJECTED
 from ..problem import ALL_MODELS, Score, Task
 from ..scoring.grouped import MEAN_OF_MODELS
 from ..scoring.measure import FEW_CLUSTERS
@@ -29,7 +27,11 @@ from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
 from ..validity.funnel import funnel
 from . import accounts, browse, flips, numbers, plot
+from .figures import STYLE
+from .methods import methods
 from .noise import mass_sentence, noise_sentence, noise_unknown
+from .reading import count_answers, finished_run
+from .run_exhibits import MOST_COMPARED, RunExhibits, beyond_scores
 
 #: The order of the footer; entries of the manifest that are not named here follow in their own order.
 _FOOTER = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
@@ -43,7 +45,7 @@ def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = 
     manifest = folder.manifest
     task = Task(**manifest["task"])
     with folder.naming_damage():
-        page = render_parts(scores, folder.batches("answers"), folder.batches("buckets"), task, manifest)
+        page = render_parts(scores, folder.batches("answers"), folder.batches("buckets"), task, manifest, folder)
     path = out or folder.path / "report.html"
     write_text(path, page)
     return path
@@ -54,31 +56,6 @@ def rerender(path: str | Path, out: Path | None = None) -> Path:
     own = RunFolder(path).path / "report.html"  # which may be written again
     refuse_overwriting(out or own, *(() if out in (None, own) else (path,)))
     return write_report(*finished_run(path), out)
-
-
-def finished_run(path: str | Path) -> tuple[RunFolder, list[Score]]:
-    """The folder of a finished run, and its scores."""
-    folder = RunFolder(path)
-    if not (folder.path / "scores.json").exists():
-        raise BadInput("has no scores.json", where=str(path), fix="give the folder of a finished run: otherwords run")
-    scores = _read_scores(folder.path)
-    if "task" not in folder.manifest:
-        raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
-    return folder, scores
-
-
-def _read_scores(folder: Path) -> list[Score]:
-    """The scores of a run. Those of an earlier version do not say their unit: a number would look like a share."""
-    fix = "run the study again"
-    try:
-        rows = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-        scores = [Score(**row) for row in rows]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise BadInput(f"its scores.json is damaged: {error}", where=str(folder), fix=fix) from error
-    if lacking := [one.name for one in fields(Score) if any(one.name not in row for row in rows)]:
-        message = f"its scores.json is of an earlier version, without {', '.join(lacking)}"
-        raise BadInput(message, where=str(folder), fix=fix)
-    return scores
 
 
 def render(
@@ -102,8 +79,12 @@ def render_parts(
     buckets: Sequence[pl.LazyFrame],
     task: Task,
     manifest: Mapping[str, Any],
+    folder: RunFolder | None = None,
 ) -> str:
-    """The same of tables that come in parts, of which one is in memory at a time; none splits a bucket."""
+    """The same of tables that come in parts, of which one is in memory at a time; none splits a bucket.
+
+    With the `folder` that they are of, the page has the models compared, figures and substitutions, too.
+    """
     about = count_answers(answers)
     if not scores or about.answers == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
@@ -120,6 +101,7 @@ def render_parts(
     balance = accounts.balance(own, about.marks)
     chosen = about.wavering.chosen(buckets, task.fields)
     wordings = browse.look_up(chosen, answers, buckets, task)
+    shown = beyond_scores(folder, models, about, wordings, MOST_COMPARED) if folder else RunExhibits()
     return _template().render(
         title=_title(manifest),
         models=models,
@@ -146,6 +128,9 @@ def render_parts(
         listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
         browse=_browsed(wordings, about.wavering, browse.encode(wordings, models, task, names)),
+        exhibits=shown,
+        exhibit={one.name: one for one in shown.figures} | {one.name: one for one in shown.tables},
+        methods=methods(manifest, scores, task, models, shown.names),
         funnel=funnel(*buckets),
         given_up=accounts.given_up(manifest, names),
         accepted=accounts.accepted(manifest),
@@ -155,32 +140,6 @@ def render_parts(
         signed=list(dict.fromkeys(score.signature for score in scores)),
         footer=list(_footer(manifest, scores, names)),
     )
-
-
-class AnswerCounts(NamedTuple):
-    """What the page says of all answers: how many there are, their flips, labels and marks."""
-
-    answers: int
-    flips: flips.FlipCounts
-    wavering: browse.Wavering
-    given: pl.DataFrame
-    marks: pl.DataFrame
-
-
-def count_answers(answers: Sequence[pl.LazyFrame]) -> AnswerCounts:
-    """Count answers part by part."""
-    known, marks = ("model", "bucket", "variant", "gold", "pred", REJECTED), (CONTRAST, CONTROL)
-    counts, wavering, total, given, marked = flips.FlipCounts(), browse.Wavering(), 0, [], []
-    for part in answers:
-        there = list(part.collect_schema())
-        flips.refuse_missing([*there, *(["gold"] if "gold" not in there else ())])
-        columns = [name for name in there if name in (*known, *marks)]
-        some, _ = answered(part.select(columns).collect())
-        total += some.height
-        given.append(count_given(some))
-        marked.append(some.select(name for name in marks if name in some.columns).unique())
-        wavering.add(counts.add(accounts.rewordings(some)))
-    return AnswerCounts(total, counts, wavering, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
 
 
 class Browsed(NamedTuple):
@@ -253,7 +212,7 @@ def _template() -> jinja2.Template:
     script = asset("browse.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {
-        "style": Markup(asset("page.css")),
+        "style": Markup(STYLE + asset("page.css")),
         "script": Markup(script),
         "script_hash": f"sha256-{digest}",
     }

@@ -1,26 +1,37 @@
-"""The tables and figures of a run: its scores, its models compared, and what can be drawn of them."""
+"""The tables and figures of a run: its scores, its models compared, what can be drawn of them, its substitutions.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+The page has those that its own tables do not show (`beyond_scores`), as far as they cost little; files have all.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from ..answers.groups import constant_answers
-from ..problem import ALL_MODELS, Score
+from ..errors import BadInput
+from ..problem import ALL_MODELS, Score, Task
+from ..progress import Progress, reporting_to
 from ..scoring.compare import compare
 from ..scoring.difference import Difference
 from ..scoring.layout import difference_notes, foot_of
+from ..scoring.measure import FEW_CLUSTERS
 from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
-from . import numbers, plot
+from . import browse, numbers, plot
 from .exhibits import refuse_unusable, write_exhibits
-from .figures import Axis, Figure, Mark, Panel, Point, Series, consistency_plane
-from .page import count_answers, finished_run
+from .figures import Axis, Figure, Mark, Panel, Point, Series, consistency_plane, pareto
+from .reading import AnswerCounts, count_answers, finished_run
+from .substitutions import substitution_table
 from .tables import Table, TableCell, TableColumn, Unit
 
 #: Models that stand side by side in a table; of more, each has a row. Models up to which all pairs are compared.
 _SIDE_BY_SIDE, _PAIRS = 4, 6
+#: Answers that are compared for a page, at most: beyond, comparing would take longer than the run's own scores.
+MOST_COMPARED = 1_000_000
 #: Metrics above which a figure of all of them says little.
 _MANY = 12
 #: The accuracy that belongs to P_C, and the whole curve of pattern accuracy.
@@ -29,11 +40,20 @@ _PLANE, _CURVE = ("accuracy_buckets", "p_c"), "pa_curve"
 
 @dataclass(frozen=True)
 class RunExhibits:
-    """What a run gives, and by name what it cannot give, with the reason."""
+    """What a run gives, and by name what it cannot give, with the reason.
 
-    tables: list[Table]
-    figures: list[Figure]
-    absent: dict[str, str]
+    `front` are the models that no other beats in accuracy or consistency without losing in the other.
+    """
+
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    front: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tables and figures that are there."""
+        return [*(one.name for one in self.tables), *(one.name for one in self.figures)]
 
 
 def write_run_exhibits(run: str | Path, folder: Path) -> tuple[list[Path], dict[str, str]]:
@@ -46,19 +66,69 @@ def write_run_exhibits(run: str | Path, folder: Path) -> tuple[list[Path], dict[
 def run_exhibits(run: str | Path) -> RunExhibits:
     """All tables and figures of a finished run."""
     folder, every = finished_run(run)
+    task = Task(**folder.manifest["task"])
     with folder.naming_damage():
-        about = count_answers(folder.batches("answers"))
+        answers, buckets = folder.batches("answers"), folder.batches("buckets")
+        about = count_answers(answers)
+        wordings = browse.look_up(about.wavering.chosen(buckets, task.fields), answers, buckets, task)
     scores = [one for one in every if one.model != ALL_MODELS]
     constant = constant_answers(about.given)
     bars = [bar for model in dict.fromkeys(one.model for one in scores) if (bar := about.flips.bar(model)).total]
     models = plot.ranked(list(dict.fromkeys(one.model for one in scores)), scores, bars, constant)
     scores.sort(key=lambda one: models.index(one.model))
     notes = list(filter(None, (plot.one_answer_note(constant),)))
-    absent: dict[str, str] = {}
-    tables = [*_score_tables(scores, models, notes), *_comparison(folder, models, notes, absent)]
-    figures = [*_score_bars(scores, models), *_wordings(sorted(bars, key=lambda bar: models.index(bar.model)), absent)]
-    figures += _curve_and_plane(folder, models, any(bar.known for bar in bars), absent)
-    return RunExhibits(tables, figures, absent)
+    more = beyond_scores(folder, models, about, wordings)
+    figures = [
+        *_score_bars(scores, models),
+        *_wordings(sorted(bars, key=lambda bar: models.index(bar.model)), more.absent),
+    ]
+    return RunExhibits([*_score_tables(scores, models, notes), *more.tables], [*figures, *more.figures], more.absent)
+
+
+def beyond_scores(
+    folder: RunFolder, models: Sequence[str], about: AnswerCounts, wordings: browse.Wordings, most: int | None = None
+) -> RunExhibits:
+    """The models compared, in a table and in the plane, the curve of pattern accuracy, and the substitutions.
+
+    `most` is how many answers are compared at most, for a page: which does not compare either where clusters are too
+    few to tell. What is warned of here, the run was warned of.
+    """
+    constant = constant_answers(about.given)
+    notes = list(filter(None, (plot.one_answer_note(constant),)))
+    own = [one for one in models if one in about.flips.models]
+    found = RunExhibits()
+    with warnings.catch_warnings(), reporting_to(Progress()):
+        warnings.simplefilter("ignore")
+        with _named_as_absent(found, "comparison"):
+            if most is not None:
+                _refuse_few(wordings)
+            found.tables.extend(_comparison(folder, own, notes, found.absent, about.answers, most))
+        with _named_as_absent(found, "pa-curve", "plane"):
+            found.figures.extend(_curve_and_plane(folder, own, wordings.known, [*constant], found))
+    table = substitution_table(wordings, own, _settings(folder).get("confidence", 0.95))
+    if isinstance(table, str):
+        found.absent["substitutions"] = table
+    else:
+        found.tables.append(table)
+    return found
+
+
+def _refuse_few(wordings: browse.Wordings) -> None:
+    """Refuse to compare models on a page where their intervals would not be reliable."""
+    clusters = wordings.rows["cluster"].n_unique()
+    if clusters < FEW_CLUSTERS:
+        raise BadInput(f"{clusters} clusters are too few to tell models apart, {FEW_CLUSTERS} or more are needed")
+
+
+@contextmanager
+def _named_as_absent(found: RunExhibits, *names: str) -> Iterator[None]:
+    """Name what cannot be made of these answers, with the reason; the rest of a report does not hang on it."""
+    try:
+        yield
+    except BadInput as error:
+        for name in names:
+            if name not in found.names:
+                found.absent.setdefault(name, error.message)
 
 
 # Tables
@@ -122,13 +192,23 @@ def _score_notes(scores: Sequence[Score]) -> list[str]:
 
 
 def _comparison(
-    folder: RunFolder, models: Sequence[str], notes: Sequence[str], absent: dict[str, str]
+    folder: RunFolder,
+    models: Sequence[str],
+    notes: Sequence[str],
+    absent: dict[str, str],
+    answers: int,
+    most: int | None,
 ) -> Iterable[Table]:
     """Pairs of models: all of them, or of many models each against the first, which flips least."""
     if len(models) < 2:
         absent["comparison"] = "there is one model"
         return
     pairs = list(combinations(models, 2)) if len(models) <= _PAIRS else [(models[0], one) for one in models[1:]]
+    if most is not None and len(pairs) * 2 * answers / len(models) > most:
+        pairs = [(models[0], one) for one in models[1:]]
+    if most is not None and len(pairs) * 2 * answers / len(models) > most:
+        absent["comparison"] = f"{answers:,} answers take a while: otherwords compare RUN, or report RUN --tables DIR"
+        return
     rows: list[Any] = []
     every: list[Difference] = []
     for pair in pairs:
@@ -192,12 +272,14 @@ def _wordings(bars: Sequence[plot.Bar], absent: dict[str, str]) -> Iterable[Figu
     yield Figure("wordings", title, "bars", [Panel("", series)], y=Axis("problems", "share"))
 
 
-def _curve_and_plane(folder: RunFolder, models: Sequence[str], known: bool, absent: dict[str, str]) -> Iterable[Figure]:
+def _curve_and_plane(
+    folder: RunFolder, models: Sequence[str], known: bool, constant: Sequence[str], into: RunExhibits
+) -> Iterable[Figure]:
     """Pattern accuracy by threshold, and the plane of accuracy and consistency: where right answers are known."""
     from ..pipeline import score
 
     if not known:
-        absent |= dict.fromkeys(("pa-curve", "plane"), "no right answers are known")
+        into.absent.update(dict.fromkeys(("pa-curve", "plane"), "no right answers are known"))
         return
     found = score(folder.path, [*_PLANE, _CURVE], **_settings(folder))
     measured = [one for one in found if one.value is not None and one.model in models]
@@ -207,10 +289,15 @@ def _curve_and_plane(folder: RunFolder, models: Sequence[str], known: bool, abse
     if panel.series:
         yield Figure("pa-curve", "Pattern accuracy by threshold", "curves", [panel], x, y)
     points = [Series(model, _place([one for one in measured if one.model == model])) for model in models]
-    if any(one.points for one in points):
-        yield consistency_plane("plane", "Accuracy and consistency", [Panel("", points)])
-    else:
-        absent["plane"] = "no problem has two answered rewordings"
+    if not any(one.points for one in points):
+        into.absent["plane"] = "no problem has two answered rewordings"
+        return
+    places = {one.name: one.points[0] for one in points if one.points and one.name not in constant}
+    front = pareto({name: (float(one.x), one.y or 0.0) for name, one in places.items()})
+    into.front.extend(name for name in models if name in front)
+    line = sorted((places[name] for name in front), key=lambda one: (one.x, -(one.y or 0.0)))
+    guide = [Series("Pareto front", [Point(one.x, one.y) for one in line])] if len(line) > 1 else []
+    yield consistency_plane("plane", "Accuracy and consistency", [Panel("", points, guide)])
 
 
 def _curve(scores: Sequence[Score]) -> Series:

@@ -26,7 +26,7 @@ from ..storage.files import digest, read_toml, write_text
 from ..storage.in_memory import AnyTable, as_frame
 from ..storage.places import without_password
 from ..storage.run_folder import BY_WHOM, RunFolder
-from ..storage.specs import nearest
+from ..storage.specs import nearest, to_toml
 from ..storage.user_code import as_specs
 from .engines import NAMES, USUAL, make_engine
 from .pool import Engine
@@ -295,34 +295,3 @@ def _translated(error: ValidationError, where: str) -> BadInput:
         fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"
         return BadInput(f"no {field} named", where=where, fix=fix)
     return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])
-
-
-def to_toml(values: Mapping[str, Any]) -> str:
-    """Settings as TOML, tables last; None is left out, except that no cache is written as false.
-
-    >>> print(to_toml({"labels": {"0": "yes"}, "name": "ü", "vary": [], "cache": None}), end="")
-    name = "ü"
-    vary = []
-    cache = false
-    <BLANKLINE>
-    [labels]
-    "0" = "yes"
-    """
-    plain = {name: False if name == "cache" and value is None else value for name, value in values.items()}
-    lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None and not _is_table(value)]
-    for name, table in values.items():
-        if _is_table(table):
-            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON writes as it is

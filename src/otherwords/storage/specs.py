@@ -1,9 +1,12 @@
-"""Specs as text: `name=plugin.v1(option=value)` cut into its parts, values read and spelled, short names for tables."""
+"""Specs as text: `name=plugin.v1(option=value)` cut into its parts, values read and spelled, short names for tables.
+
+And settings as TOML.
+"""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -213,3 +216,34 @@ def _outside_quotes(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
             quoted = not quoted
         elif not quoted:
             yield place, text[place]
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Settings as TOML, tables last; None is left out, except that no cache is written as false.
+
+    >>> print(to_toml({"labels": {"0": "yes"}, "name": "ü", "vary": [], "cache": None}), end="")
+    name = "ü"
+    vary = []
+    cache = false
+    <BLANKLINE>
+    [labels]
+    "0" = "yes"
+    """
+    plain = {name: False if name == "cache" and value is None else value for name, value in values.items()}
+    lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None and not _is_table(value)]
+    for name, table in values.items():
+        if _is_table(table):
+            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON writes as it is
