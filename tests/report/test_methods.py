@@ -50,7 +50,11 @@ def test_what_is_not_there_is_not_spoken_of(make_score: Any) -> None:
     found = methods({}, [make_score(interval="", confidence=None)], TASKS["nli"], ["m"])
     assert "rewordings that came with the data" in text(found)
     assert not re.search("compared|ubstitution|Intervals|None", text(found))
-    assert found.commands == ("pip install otherwords", "otherwords report again --tables exhibits")
+    assert (found.commands, found.study) == ((), ""), "nobody knows what was run"
+    study = {"data": ["a.csv"], "models": ["m"], "engine": "processes", "max_cost": 3.0, "vary": []}
+    known = methods({"study": study, "otherwords": "1.2"}, [make_score()], TASKS["nli"], ["m"])
+    assert known.study == 'data = ["a.csv"]\nmodels = ["m"]\n', "by whom it is done changes nothing"
+    assert known.commands[:2] == ("pip install otherwords==1.2", "otherwords run study.toml -o again")
 
 
 def test_every_citation_has_an_entry() -> None:

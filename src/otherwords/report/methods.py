@@ -38,7 +38,7 @@ _KEPT = ("check", "cache", "canary")
 class Methods:
     """The paragraph, the BibTeX entries of what it cites, and how to repeat the run: its study and the commands.
 
-    `in_memory` if a table of the data has no name that another process could read.
+    Without a study, there are no commands. `in_memory` if a table of the data has no name that another process could read.
     """
 
     sentences: tuple[str, ...]
@@ -61,10 +61,11 @@ def methods(
         _signed(manifest),
     ]
     study = manifest.get("study")
-    own = study if isinstance(study, Mapping) else {}
+    own = study if isinstance(study, Mapping) and study.get("data") and study.get("models") else {}
     in_memory = any(str(one).startswith("memory#") for one in own.get("data") or ())
     entries = tuple(_entries()[key] for key in cited)
-    return Methods(tuple(parts), entries, _study(own), tuple(_commands(manifest, own, models)), in_memory)
+    commands = tuple(_commands(manifest, models)) if own else ()
+    return Methods(tuple(parts), entries, _study(own), commands, in_memory)
 
 
 def _cite(cited: dict[str, None], *keys: str) -> str:
@@ -189,11 +190,10 @@ def _study(study: Mapping[str, Any]) -> str:
     return to_toml(own) if own else ""
 
 
-def _commands(manifest: Mapping[str, Any], study: Mapping[str, Any], models: Sequence[str]) -> Iterable[str]:
+def _commands(manifest: Mapping[str, Any], models: Sequence[str]) -> Iterable[str]:
     version = manifest.get("otherwords")
     yield f"pip install {shlex.quote(f'otherwords=={version}' if version else 'otherwords')}"
-    if study:
-        yield "otherwords run study.toml -o again"
+    yield "otherwords run study.toml -o again"
     yield "otherwords report again --tables exhibits"
     if len(models) > 1:
         yield f"otherwords compare again --model {shlex.quote(models[0])} --model {shlex.quote(models[1])}"
