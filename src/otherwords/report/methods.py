@@ -38,7 +38,7 @@ _KEPT = ("check", "cache", "canary")
 class Methods:
     """The paragraph, the BibTeX entries of what it cites, and how to repeat the run: its study and the commands.
 
-    Without a study, there are no commands. `in_memory` if a table of the data has no name that another process could read.
+    Without a study, there are no commands. `in_memory` if a table of the data has no name to read it by.
     """
 
     sentences: tuple[str, ...]
