@@ -37,6 +37,7 @@ NAMES = (
     "training",
     "small_trainers",
     "report_page",
+    "annotators",
 )
 
 

@@ -18,7 +18,7 @@ def judge_all(person, **answers):
     while found := person.next():
         item, page = found
         seen.append(texts(page))
-        assert person.answer(item, **answers).location == "/next"
+        assert person.answer(item, **answers).status == 303
     return seen
 
 
@@ -160,7 +160,7 @@ def test_a_reference_is_shown_with_its_sentences_and_itself(site):
         assert reference in sentences
         shown.append(len(sentences))
         fields = {name: "100" if name.endswith("similarity") else "yes" for name in inputs(page) if name[0].isdigit()}
-        assert person.post(f"/item/{item}", fields).location == "/next"
+        assert person.post(f"/item/{item}", fields).status == 303
     assert sorted(shown) == [2, 2, 3]
     table = web.verdict_table(pages.store)
     assert set(table["variant"]) == {"a~x.1", "a~x.2", "b~x.1", "b~x.2"}
@@ -191,7 +191,7 @@ def test_people_reword_and_the_generator_recorded_reads_it(site, tmp_path):
     while found := person.next():
         item, page = found
         texts_of = {name: f"Wholly other words, number {name[-1]}." for name in inputs(page) if name[0].isdigit()}
-        assert person.post(f"/item/{item}", texts_of).location == "/next"
+        assert person.post(f"/item/{item}", texts_of).status == 303
     out = tmp_path / "rewordings.jsonl"
     assert web.export(pages.store, "rewordings", str(out)) == 6
     variants = ow.vary([row for row in NLI if "of" not in row], [f"recorded:{out}"])
@@ -206,7 +206,7 @@ def test_both_hypotheses_of_abductive_problems_are_reworded_and_paired(site, tmp
     assert "Middle 2 (plausible)" in page
     names = [name for name in inputs(page) if name[0].isdigit()]
     assert names == [f"0.hyp{h}:{n}" for h in (1, 2) for n in (1, 2, 3)]
-    assert person.post(f"/item/{item}", {name: f"New text {name}." for name in names}).location == "/next"
+    assert person.post(f"/item/{item}", {name: f"New text {name}." for name in names}).status == 303
     rows = web.rewordings(pages.store)
     assert len(rows) == 3
     assert sorted(row["hyp1"] for row in rows) == [f"New text 0.hyp1:{n}." for n in (1, 2, 3)]

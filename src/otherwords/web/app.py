@@ -52,6 +52,7 @@ def make_app(site: Site, hosts: Hosts) -> ASGIApp:
     ]
     handlers: dict[Any, Any] = {HTTPException: _not_found, BodyTooLarge: _too_large, Exception: _failed}
     app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # no redirect is made of what somebody else wrote
     app.state.site = site
     return Guard(app, hosts, site.behind_tls)
 
@@ -125,7 +126,7 @@ def _cookie(site: Site) -> dict[str, Any]:
 
 
 def _too_eager(asking: Asking) -> Response | None:
-    if asking.site.tokens.allows(asking.client):
+    if not asking.site.tokens.is_over(asking.client):
         return None
     response = asking.refused(429, "Too many links were tried. Wait a minute, then try again.")
     response.headers["retry-after"] = "60"
@@ -133,6 +134,7 @@ def _too_eager(asking: Asking) -> Response | None:
 
 
 def _dead_link(asking: Asking) -> Response:
+    asking.site.tokens.count(asking.client)
     return asking.refused(404, "This link was used, has expired, or was withdrawn. Ask for a new one.")
 
 
@@ -179,7 +181,7 @@ def go_on(asking: Asking) -> Response:
 
 def show_item(asking: Asking) -> Response:
     """A page to answer."""
-    page = assignment.page_of(asking.site.store, asking.who, int(asking.path["item"]))
+    page = assignment.page_of(asking.site.store, asking.who, asking.item)
     return _show(asking, page) if page else _no_item(asking)
 
 
@@ -196,7 +198,7 @@ def _no_item(asking: Asking) -> Response:
 
 def save_item(asking: Asking) -> Response:
     """Store the answers of a page, and go on; or show it again with what is missing."""
-    site, item = asking.site, int(asking.path["item"])
+    site, item = asking.site, asking.item
     page = assignment.page_of(site.store, asking.who, item)
     if not page:
         return _no_item(asking)
@@ -205,7 +207,10 @@ def save_item(asking: Asking) -> Response:
         return _show(asking, page, answers=answers)
     if errors:
         return _show(asking, page, 422, answers=answers, errors=errors)
-    return _to("/next") if assignment.save(site.store, asking.who, item, answers) else _no_item(asking)
+    if not assignment.save(site.store, asking.who, item, answers):
+        return _no_item(asking)
+    following = assignment.next_page(site.store, asking.who, site.about)
+    return _to("/next" if following is None else f"/item/{following}")
 
 
 def skip_item(asking: Asking) -> Response:
@@ -215,7 +220,7 @@ def skip_item(asking: Asking) -> Response:
     if chosen not in REASONS or (chosen == REASONS[-1] and not words):
         return asking.refused(422, "Nothing was skipped: choose a reason; for another reason, say which.")
     reason = f"{chosen}: {words}" if words else chosen
-    if not assignment.skip(asking.site.store, asking.who, int(asking.path["item"]), reason):
+    if not assignment.skip(asking.site.store, asking.who, asking.item, reason):
         return _no_item(asking)
     return _to("/next")
 
@@ -228,7 +233,7 @@ def undo(asking: Asking) -> Response:
 
 def show_distance(asking: Asking) -> Response:
     """How far a rewording is from its original, while it is written; nothing is stored."""
-    page = assignment.page_of(asking.site.store, asking.who, int(asking.path["item"]))
+    page = assignment.page_of(asking.site.store, asking.who, asking.item)
     named = {f"0.{name}": target for name, _, target in asking.site.form.asked(asking.site.task) if target}
     key = next((name for name in asking.fields if name in named), "")
     if not page or not key:

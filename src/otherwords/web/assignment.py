@@ -21,7 +21,7 @@ from .store import ANSWERS, ASSIGNMENTS, ITEMS, PARTS, VERDICT_COLUMNS, Store
 #: A prime: numbers of items times a person's own number, modulo this, are that person's order.
 _PRIME = 2_147_483_647
 #: After this many seconds without an answer, a page that somebody holds is given to another person, too.
-_HELD = 24 * 3600.0
+_LEFT_LYING = 24 * 3600.0
 
 
 class Page(NamedTuple):
@@ -48,76 +48,94 @@ class PersonProgress(NamedTuple):
     left: int
 
 
+# Statements of every page are texts: SQLAlchemy takes longer to build expressions than SQLite to answer.
+_HELD = sa.text(
+    "select item from assignments where person = :person and not adjudicated and done_at is null and skipped is null "
+    "order by given_at desc, item limit 1"
+)
+_GIVEN = sa.text("select count(*) from assignments where person = :person and not adjudicated")
+_NOT_HAD = (
+    "not exists (select 1 from assignments where person = :person and item = items.id) "
+    "and (author is null or author <> :pseudonym)"
+)
+_OPEN = "batch is not null and not is_test and taken < :overlap"
+#: The order of a person: a page that somebody has begun first, then by the person's own factor.
+_IN_ORDER = f"order by batch, case when taken > 0 then 0 else 1 end, cast(id as bigint) * :factor % {_PRIME} limit 1"
+_FIRST_OPEN = sa.text(f"select id from items where {_OPEN} and {_NOT_HAD} {_IN_ORDER}")
+_FIRST_TEST = sa.text(f"select id from items where is_test and {_NOT_HAD} {_IN_ORDER}")
+_FIRST_LEFT_LYING = sa.text(
+    f"select id from items where batch is not null and not is_test and {_NOT_HAD} and taken - (select count(*) "
+    "from assignments where item = items.id and done_at is null and skipped is null and given_at < :stale) < :overlap "
+    f"{_IN_ORDER}"
+)
+_GIVE = sa.text("insert into assignments (person, item, given_at, adjudicated) values (:person, :item, :now, false)")
+_TAKE = sa.text("update items set taken = taken + 1 where id = :item")
+_PROGRESS = sa.text(
+    "select count(done_at) as done, count(skipped) as skipped, "
+    "sum(case when done_at is null and skipped is null then 1 else 0 end) as held, "
+    f"(select count(*) from items where {_OPEN} and {_NOT_HAD}) as open "
+    "from assignments where person = :person and not adjudicated"
+)
+_PAGE = sa.text(
+    "select items.content as content, assignments.done_at as done_at from assignments join items on items.id = item "
+    "where person = :person and item = :item and skipped is null"
+)
+_DONE = sa.text(
+    "update assignments set done_at = :now, seconds = coalesce(seconds, :now - given_at) "
+    "where person = :person and item = :item and skipped is null"
+)
+_CLEAR = sa.text("delete from answers where person = :person and item = :item")
+_STORE = sa.text(
+    "insert into answers (person, item, part, question, answer) values (:person, :item, :part, :question, :answer)"
+)
+_ANSWERS = sa.text("select part, question, answer from answers where person = :person and item = :item")
+
+
 def next_page(store: Store, person: Person, about: Mapping[str, Any]) -> int | None:
-    """The page that a person works on: the one they hold, else a new one; None where nothing is left for them."""
+    """The page that a person works on: the one they hold, else a new one; None where nothing is left for them.
+
+    Who gets which page need not be on disk at once: a page that is given out twice does no harm.
+    """
     with store.reading() as connection:
-        if held := _held(connection, person):
-            return held
-    with store.writing(giving_out=True) as connection:
-        if held := _held(connection, person):  # another window of the same person was faster
-            return held
-        chosen = _open_item(connection, person, about)
-        if chosen is None and draw_batch(connection, about):
-            chosen = _open_item(connection, person, about)
-        if chosen is None:
-            return None
-        row = {"person": person.id, "item": chosen, "given_at": time.time(), "adjudicated": False}
-        connection.execute(sa.insert(ASSIGNMENTS), row)
-        connection.execute(sa.update(ITEMS).where(ITEMS.c.id == chosen).values(taken=ITEMS.c.taken + 1))
+        if held := connection.execute(_HELD, {"person": person.id}).scalar():
+            return int(held)
+    with store.writing(giving_out=True, durable=False) as connection:
+        if held := connection.execute(_HELD, {"person": person.id}).scalar():  # another window was faster
+            return int(held)
+        chosen = _choose(connection, person, about)
+        if chosen is not None:
+            connection.execute(_GIVE, {"person": person.id, "item": chosen, "now": time.time()})
+            connection.execute(_TAKE, {"item": chosen})
     return chosen
 
 
-def _held(connection: sa.Connection, person: Person) -> int | None:
-    found = connection.execute(
-        sa.select(ASSIGNMENTS.c.item)
-        .where(_own(person), ASSIGNMENTS.c.done_at.is_(None), ASSIGNMENTS.c.skipped.is_(None))
-        .order_by(ASSIGNMENTS.c.given_at.desc())
-    ).first()
-    return int(found.item) if found else None
+def _choose(connection: sa.Connection, person: Person, about: Mapping[str, Any]) -> int | None:
+    """An item that a person may get now: a test item every now and then, else one of the oldest batch that has any.
+
+    Where there is none, a new batch is drawn, and then what others left lying for a day is given to somebody else.
+    """
+    known = _known(person, about)
+    given = int(connection.execute(_GIVEN, known).scalar_one())
+    every = about["every"]
+    turn = seed_for(about["seed"], person.pseudonym, given // every) % every
+    if given % every == turn and (test := connection.execute(_FIRST_TEST, known).scalar()):
+        return int(test)
+    found = connection.execute(_FIRST_OPEN, known).scalar()
+    if found is None and draw_batch(connection, about):
+        found = connection.execute(_FIRST_OPEN, known).scalar()
+    if found is None:
+        found = connection.execute(_FIRST_LEFT_LYING, {**known, "stale": time.time() - _LEFT_LYING}).scalar()
+    return None if found is None else int(found)
+
+
+def _known(person: Person, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What the statements need to know of a person."""
+    factor = 1 + seed_for(about["seed"], person.pseudonym) % (_PRIME - 1)
+    return {"person": person.id, "pseudonym": person.pseudonym, "factor": factor, "overlap": about["overlap"]}
 
 
 def _own(person: Person) -> sa.ColumnElement[bool]:
     return sa.and_(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.adjudicated.is_(False))
-
-
-def _open_item(connection: sa.Connection, person: Person, about: Mapping[str, Any]) -> int | None:
-    """An item that a person may get now: a test item every now and then, else one of the oldest batch that has any."""
-    given = connection.execute(sa.select(sa.func.count()).select_from(ASSIGNMENTS).where(_own(person))).scalar_one()
-    every = about["every"]
-    turn = seed_for(about["seed"], person.pseudonym, given // every) % every
-    if given % every == turn and (test := _first(connection, person, about, ITEMS.c.is_test)):
-        return test
-    return _first(connection, person, about, _is_open(about))
-
-
-def _is_open(about: Mapping[str, Any]) -> sa.ColumnElement[bool]:
-    """Items of a batch that too few people have; those who left a page lying for a day do not count."""
-    left_lying = (
-        sa.select(sa.func.count())
-        .select_from(ASSIGNMENTS)
-        .where(
-            ASSIGNMENTS.c.item == ITEMS.c.id,
-            ASSIGNMENTS.c.done_at.is_(None),
-            ASSIGNMENTS.c.skipped.is_(None),
-            ASSIGNMENTS.c.given_at < time.time() - _HELD,
-        )
-        .scalar_subquery()
-    )
-    few = sa.or_(ITEMS.c.taken < about["overlap"], ITEMS.c.taken - left_lying < about["overlap"])
-    return sa.and_(ITEMS.c.batch.is_not(None), ITEMS.c.is_test.is_(False), few)
-
-
-def _first(
-    connection: sa.Connection, person: Person, about: Mapping[str, Any], which: sa.ColumnElement[bool]
-) -> int | None:
-    factor = 1 + seed_for(about["seed"], person.pseudonym) % (_PRIME - 1)
-    own_order = (sa.cast(ITEMS.c.id, sa.BigInteger) * factor) % _PRIME
-    begun = sa.case((ITEMS.c.taken > 0, 0), else_=1)
-    had = sa.exists().where(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.item == ITEMS.c.id)
-    by_others = sa.or_(ITEMS.c.author.is_(None), ITEMS.c.author != person.pseudonym)
-    query = sa.select(ITEMS.c.id).where(which, ~had, by_others).order_by(ITEMS.c.batch, begun, own_order).limit(1)
-    found = connection.execute(query).first()
-    return int(found.id) if found else None
 
 
 def draw_batch(connection: sa.Connection, about: Mapping[str, Any]) -> bool:
@@ -192,18 +210,13 @@ def _soundness(connection: sa.Connection) -> dict[int, float]:
 def page_of(store: Store, person: Person, item: int) -> Page | None:
     """A page that was given to a person; None for all others, whether they exist or not."""
     with store.reading() as connection:
-        found = connection.execute(
-            sa.select(ITEMS.c.content, ASSIGNMENTS.c.done_at)
-            .join(ASSIGNMENTS, ASSIGNMENTS.c.item == ITEMS.c.id)
-            .where(ASSIGNMENTS.c.person == person.id, ITEMS.c.id == item, ASSIGNMENTS.c.skipped.is_(None))
-        ).first()
+        found = connection.execute(_PAGE, {"person": person.id, "item": item}).first()
         return page_from(connection, item, found.content, person, found.done_at is not None) if found else None
 
 
 def page_from(connection: sa.Connection, item: int, content: str, person: Person, is_done: bool) -> Page:
     """A page from its stored content and the person's answers."""
-    own = (ANSWERS.c.person == person.id, ANSWERS.c.item == item)
-    rows = connection.execute(sa.select(ANSWERS.c.part, ANSWERS.c.question, ANSWERS.c.answer).where(*own))
+    rows = connection.execute(_ANSWERS, {"person": person.id, "item": item})
     answers = {(row.part, row.question): row.answer for row in rows}
     page = json.loads(content)
     return Page(item, page["original"], page["label"], page["fields"], page["parts"], answers, is_done)
@@ -216,30 +229,24 @@ def save(store: Store, person: Person, item: int, answers: Mapping[tuple[int, st
     """
     now = now or time.time()
     with store.writing() as connection:
-        found = connection.execute(
-            sa.select(ASSIGNMENTS.c.given_at, ASSIGNMENTS.c.seconds)
-            .where(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.item == item, ASSIGNMENTS.c.skipped.is_(None))
-            .with_for_update()
-        ).first()
-        if not found:
+        # The row is locked by the update, so that two windows of a person cannot write the same answers twice.
+        done = connection.execute(_DONE, {"person": person.id, "item": item, "now": now})
+        if not done.rowcount:
             return False
         write_answers(connection, person, item, answers)
-        seconds = found.seconds if found.seconds is not None else max(0.0, now - found.given_at)
-        mine = sa.and_(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.item == item)
-        connection.execute(sa.update(ASSIGNMENTS).where(mine).values(done_at=now, seconds=round(seconds, 3)))
     return True
 
 
 def write_answers(connection: sa.Connection, person: Person, item: int, answers: Mapping[tuple[int, str], str]) -> None:
     """Put answers in the place of those before; blank ones are none."""
-    connection.execute(sa.delete(ANSWERS).where(ANSWERS.c.person == person.id, ANSWERS.c.item == item))
+    connection.execute(_CLEAR, {"person": person.id, "item": item})
     rows = [
         {"person": person.id, "item": item, "part": part, "question": question, "answer": answer}
         for (part, question), answer in answers.items()
         if answer
     ]
     if rows:
-        connection.execute(sa.insert(ANSWERS), rows)
+        connection.execute(_STORE, rows)
 
 
 def skip(store: Store, person: Person, item: int, reason: str) -> bool:
@@ -273,10 +280,5 @@ def undo(store: Store, person: Person) -> int | None:
 def progress(store: Store, person: Person, about: Mapping[str, Any]) -> PersonProgress:
     """How far a person is."""
     with store.reading() as connection:
-        done, skipped = connection.execute(
-            sa.select(sa.func.count(ASSIGNMENTS.c.done_at), sa.func.count(ASSIGNMENTS.c.skipped)).where(_own(person))
-        ).one()
-        had = sa.exists().where(ASSIGNMENTS.c.person == person.id, ASSIGNMENTS.c.item == ITEMS.c.id)
-        left = sa.select(sa.func.count()).select_from(ITEMS).where(_is_open(about), ~had)
-        held = 1 if _held(connection, person) else 0
-        return PersonProgress(int(done), int(skipped), int(connection.execute(left).scalar_one()) + held)
+        row = connection.execute(_PROGRESS, _known(person, about)).one()
+    return PersonProgress(int(row.done), int(row.skipped), int(row.open) + int(row.held or 0))

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, NamedTuple
 
+import polars as pl
 import sqlalchemy as sa
 from starlette.responses import RedirectResponse, Response
 
-from ..errors import OtherwordsError
+from ..errors import BadInput, OtherwordsError
+from ..significance.agreement import AgreementReport, agreement
 from . import exports, people
 from .assignment import page_from, write_answers
-from .pages import Asking, View, read_answers, render, view_page
+from .pages import Asking, Site, View, read_answers, render, view_page
 from .store import ANSWERS, ASSIGNMENTS, INVITATIONS, ITEMS, PARTS, PEOPLE, SESSIONS, Store
 
+#: Replicates of the bootstrap: enough for a page that is looked at while people work.
+_REPLICATES = 500
 #: Of the disagreements, so many are listed on a page.
 _LISTED = 50
 _KINDS = {
@@ -69,9 +73,26 @@ def _numbers(asking: Asking) -> dict[str, Any]:
         ).scalar_one()
     disputes = find_disputes(store)
     return {
+        "agreement": agreement_now(asking.site),
         "whole": whole, "drawn": drawn, "judged": judged, "people": rows_of_people(store),
         "open_disputes": sum(not one.is_decided for one in disputes), "seconds": _median(exports.page_seconds(store)),
     }  # fmt: skip
+
+
+def agreement_now(site: Site) -> AgreementReport | None:
+    """How far annotators agree; None where nobody has judged what another did. Counted again when there is more."""
+    with site.store.reading() as connection:
+        done = sa.select(sa.func.count(), sa.func.max(ASSIGNMENTS.c.done_at)).where(ASSIGNMENTS.c.done_at.is_not(None))
+        state = tuple(connection.execute(done).one())
+        clusters = connection.execute(sa.select(ITEMS.c.bucket, ITEMS.c.cluster).distinct()).all()
+    if site.agreement[0] != state:
+        table = pl.DataFrame([tuple(row) for row in clusters], schema=["bucket", "cluster"], orient="row")
+        try:
+            found = agreement(exports.verdict_table(site.store), table, replicates=_REPLICATES)
+        except BadInput:  # one annotator, or only texts
+            found = None
+        site.agreement = (state, found)
+    return site.agreement[1]
 
 
 def rows_of_people(store: Store) -> list[Row]:
@@ -175,7 +196,7 @@ def show_dispute(asking: Asking) -> Response:
 
 
 def _dispute(asking: Asking) -> Dispute | None:
-    item = int(asking.path["item"])
+    item = asking.item
     return next((one for one in find_disputes(asking.site.store) if one.item == item), None)
 
 

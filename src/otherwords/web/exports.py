@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from ..errors import BadInput
 from ..problem import Problem, Task
+from ..significance.agreement import agreement
 from ..storage import tables
 from ..storage.files import is_stream, refuse_link, write_text
 from ..validity.people import COLUMNS
@@ -183,6 +184,10 @@ def data_card(store: Store) -> str:
             *(f"{line}\n" for line in form.guidance.strip().splitlines()),
             *(f"- `{one.name}`: {one.ask} {_choices(one.options(task), one)}" for one in form.questions),
             "",
+            "## How far annotators agree",
+            "",
+            *_agreed(store, table),
+            "",
             "## How items were chosen",
             "",
             _chosen(about),
@@ -213,6 +218,22 @@ def _card_table(store: Store, about: Mapping[str, Any], form: AnnotationForm, ta
     yield "| | |"
     yield "|---|---|"
     yield from (f"| {name} | {value} |" for name, value in rows.items())
+
+
+def _agreed(store: Store, table: pl.DataFrame) -> Iterator[str]:
+    """A row for each question and coefficient; what was adjudicated does not count."""
+    with store.reading() as connection:
+        clusters = [tuple(row) for row in connection.execute(sa.select(ITEMS.c.bucket, ITEMS.c.cluster).distinct())]
+    try:
+        found = agreement(table, pl.DataFrame(clusters, schema=["bucket", "cluster"], orient="row"))
+    except BadInput as error:
+        yield f"Not known: {error.message}."
+        return
+    yield "| question | coefficient | value | 95 % interval | items |"
+    yield "|---|---|---|---|---|"
+    for one in found.questions:
+        value, low, high = ("–" if number is None else f"{number:.2f}" for number in (one.value, one.low, one.high))
+        yield f"| {one.question} | {one.measure} | {value} | {low} to {high} | {one.items} |"
 
 
 def _choices(options: tuple[str, ...], question: Any) -> str:

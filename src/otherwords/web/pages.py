@@ -9,6 +9,7 @@ import jinja2
 from starlette.responses import HTMLResponse, Response
 
 from ..problem import ABOUT_TASKS, Task
+from ..significance.agreement import AgreementReport
 from ..words.distance import jaccard
 from .assignment import Page
 from .forms import AnnotationForm, FormQuestion, reworded_targets
@@ -106,7 +107,8 @@ def view_page(
 ) -> View:  # fmt: skip
     """An item as its form shows it to a person, with what they answered and what is wrong with that."""
     given, wrong = page.answers if answers is None else answers, errors or {}
-    label = FIELD_NAMES.get(page.label, page.label) if form.label == "shown" else ""
+    is_on_tabs = form.show == "target" and page.label in task.targets  # whose names say which is plausible
+    label = FIELD_NAMES.get(page.label, page.label) if form.label == "shown" and not is_on_tabs else ""
     if form.show == "target":
         context, sections = _target(page, form, task, given, wrong)
     elif form.show == "reference":
@@ -212,9 +214,11 @@ def _repeated(answers: Given, form: AnnotationForm, task: Task) -> dict[tuple[in
 @cache
 def _templates() -> jinja2.Environment:
     loader = jinja2.PackageLoader(__package__, "templates")
-    return jinja2.Environment(
+    found = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    found.filters["number"] = lambda value: "–" if value is None else f"{value:.2f}"
+    return found
 
 
 def render(template: str, **values: Any) -> str:
@@ -235,6 +239,7 @@ class Site:
         self.about = store.about()
         self.form, self.task = stored_form(self.about)
         self.tokens = RateLimit(each=20, together=200)
+        self.agreement: tuple[Any, AgreementReport | None] = (None, None)  # from what, and what came out
 
     @property
     def cookie(self) -> str:
@@ -262,6 +267,11 @@ class Asking:
         """Who asks, on pages that only people who joined can ask for."""
         assert self.person is not None
         return self.person
+
+    @property
+    def item(self) -> int:
+        """The number of the item in the path; one that no database can hold is nobody's."""
+        return min(int(self.path["item"]), 2**31 - 1)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page, with what all of them show."""

@@ -16,6 +16,10 @@ ROLES = ("annotator", "adjudicator", "owner")
 DAY = 24 * 3600.0
 #: How long a session lasts, in days; who comes later is invited again and goes on where they were.
 SESSION_DAYS = 30.0
+_SESSION = sa.text(
+    "select people.id, people.pseudonym, people.role from sessions join people on people.id = sessions.person "
+    "where sessions.digest = :digest and sessions.expires_at > :now"
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -146,11 +150,7 @@ def join(store: Store, token: str) -> str | None:
 def person_of(store: Store, secret: str) -> Person | None:
     """Whose session this is, if it is one."""
     with store.reading() as connection:
-        found = connection.execute(
-            sa.select(PEOPLE.c.id, PEOPLE.c.pseudonym, PEOPLE.c.role)
-            .join(SESSIONS, SESSIONS.c.person == PEOPLE.c.id)
-            .where(SESSIONS.c.digest == hashed(secret), SESSIONS.c.expires_at > time.time())
-        ).first()
+        found = connection.execute(_SESSION, {"digest": hashed(secret), "now": time.time()}).first()
     return Person(*found) if found else None
 
 

@@ -137,27 +137,25 @@ def _limited(receive: Receive) -> Receive:
 
 
 class RateLimit:
-    """How often something may be tried in a minute: by one address, and by all together.
+    """How many failures in a minute are borne: of one address, and of all together. Who succeeds is not counted.
 
     >>> limit = RateLimit(each=2, together=3)
-    >>> [limit.allows("a", now=0), limit.allows("a", now=1), limit.allows("a", now=2), limit.allows("a", now=61)]
-    [True, True, False, True]
+    >>> for now in (0, 1):
+    ...     limit.count("a", now)
+    >>> limit.is_over("a", 2), limit.is_over("b", 2), limit.is_over("a", 61)
+    (True, False, False)
     """
 
     def __init__(self, each: int, together: int, seconds: float = 60.0):
         self.each, self.together, self.seconds = each, together, seconds
-        self._tried: dict[str, deque[float]] = {}
+        self._failed: deque[tuple[float, str]] = deque(maxlen=together)
 
-    def allows(self, who: str, now: float | None = None) -> bool:
-        """Count a try, unless it is one too many."""
-        now = time.monotonic() if now is None else now
-        for name, tries in list(self._tried.items()):
-            while tries and tries[0] <= now - self.seconds:
-                tries.popleft()
-            if not tries:
-                del self._tried[name]
-        own = self._tried.get(who, ())
-        if len(own) >= self.each or sum(map(len, self._tried.values())) >= self.together:
-            return False
-        self._tried.setdefault(who, deque()).append(now)
-        return True
+    def count(self, who: str, now: float | None = None) -> None:
+        """Somebody has failed."""
+        self._failed.append((time.monotonic() if now is None else now, who))
+
+    def is_over(self, who: str, now: float | None = None) -> bool:
+        """Whether somebody has failed too often to try again now."""
+        since = (time.monotonic() if now is None else now) - self.seconds
+        recent = [name for when, name in list(self._failed) if when > since]
+        return len(recent) >= self.together or recent.count(who) >= self.each

@@ -13,6 +13,8 @@ from .store import Store
 
 #: Seconds that requests under way have when the server is stopped.
 _PATIENCE = 5
+#: How many may wait to be connected.
+_WAITING = 512
 
 
 def serve(
@@ -32,7 +34,7 @@ def serve(
     site = Site(store, _address(bound, host, behind_tls), bool(behind_tls))
     config = uvicorn.Config(
         make_app(site, _hosts(host, behind_tls)), lifespan="off", log_level="warning", access_log=False,
-        server_header=False, proxy_headers=bool(behind_tls), ws="none", backlog=512,
+        server_header=False, proxy_headers=bool(behind_tls), ws="none",
         timeout_graceful_shutdown=_PATIENCE,
     )  # fmt: skip
     ready(site)
@@ -49,6 +51,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
+        bound.listen(_WAITING)  # who opens a link before the pages are ready waits, and is not refused
     except (OSError, OverflowError) as error:
         bound.close()
         reason = getattr(error, "strerror", None) or str(error)

@@ -142,13 +142,13 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self, giving_out: bool = False) -> Iterator[sa.Connection]:
-        """A transaction that is on disk when the block has ended.
+    def writing(self, giving_out: bool = False, durable: bool = True) -> Iterator[sa.Connection]:
+        """A transaction that is on disk when the block has ended, or, not `durable`, with the next one that is.
 
         With `giving_out`, no other such block runs at the same time, in any process.
         """
         if self.is_sqlite:
-            writer = self.engine.execution_options(writing=True)
+            writer = self.engine.execution_options(synchronous="full" if durable else "normal")
             with self._one_writer, writer.begin() as connection:
                 yield connection
             return
@@ -259,7 +259,8 @@ def _connect(name: str) -> Store:
 
 def _postgres(name: str) -> sa.Engine:
     url = sa.make_url("postgresql+psycopg:" + name.partition(":")[2])
-    return sa.create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=True)
+    settings = {"client_encoding": "utf8"}  # whatever the database has
+    return sa.create_engine(url, pool_size=20, max_overflow=20, pool_pre_ping=True, connect_args=settings)
 
 
 def _sqlite(name: str) -> sa.Engine:
@@ -274,13 +275,16 @@ def _sqlite(name: str) -> sa.Engine:
             connection.execute(f"pragma application_id = {APPLICATION_ID}")
         if connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID:
             use_wal(connection)  # which would change a file of somebody else
-            connection.execute("pragma synchronous = full")  # in WAL, "normal" may lose the last transactions
             connection.execute("pragma foreign_keys = on")
             connection.execute("pragma secure_delete = on")  # what a person has deleted is overwritten, not hidden
 
     def begin(connection: sa.Connection) -> None:
-        writing = connection.get_execution_options().get("writing")
-        connection.exec_driver_sql("begin immediate" if writing else "begin")
+        if synchronous := connection.get_execution_options().get("synchronous"):
+            # In WAL, "normal" outlives a killed process, and may lose the last transactions when the power fails.
+            connection.exec_driver_sql(f"pragma synchronous = {synchronous}")
+            connection.exec_driver_sql("begin immediate")
+        else:
+            connection.exec_driver_sql("begin")
 
     sa.event.listen(engine, "connect", prepare)
     sa.event.listen(engine, "begin", begin)
