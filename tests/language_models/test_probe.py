@@ -44,7 +44,7 @@ def test_llama_cpp_is_known_for_what_it_does(tiny: Endpoint) -> None:
     )
     assert (found.software, found.several) == ("llamacpp", True)
     assert found.noise.keys() == {"again", "cold", "parallel"}
-    assert found.requests <= 13
+    assert found.requests == 10
 
 
 @pytest.mark.slow
@@ -176,6 +176,19 @@ def test_other_servers_are_known_for_what_they_do(server: Callable[[str, Body], 
     assert found.capabilities == EXPECTED[server]
     assert found.several == (server in (openai, vllm))
     assert set(found.noise.values()) <= {0.0}
+
+
+@pytest.mark.parametrize("obeyed", [True, False])
+def test_seeds_are_tried_where_two_texts_at_once_are_refused(obeyed: bool) -> None:
+    def single(path: str, body: Body) -> Answer | None:
+        if body.get("n", 1) > 1:
+            return refusal(400, "n must be 1")
+        return openai(path, body if obeyed else {**body, "seed": 1})
+
+    with ChatServer(answer=single) as stub:
+        found = probe(Endpoint("tiny", stub.url))
+    assert found.capabilities == replace(USUAL, seed=obeyed)
+    assert not found.several
 
 
 def test_numbers_that_move_are_measured() -> None:

@@ -200,7 +200,7 @@ def test_a_dry_run_counts_and_sends_and_writes_nothing(cli, tmp_path: Path) -> N
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             unknown = cli("answer", "suite.jsonl", "-m", f"api:tiny(url={server.url})", "--dry-run")
-        assert "about a dozen requests more" in unknown.stderr
+        assert "about ten requests more" in unknown.stderr
         assert server.requests == 30
 
 

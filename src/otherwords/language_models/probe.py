@@ -1,4 +1,4 @@
-"""What a server really does, found out by asking it about a dozen times: what it gives, obeys, drops and repeats.
+"""What a server really does, found out by asking it about ten times: what it gives, obeys, drops and repeats.
 
 Servers of one interface differ in what they know of it, and many accept what they do not do. What was found is stored
 for each endpoint; measured noise is shown, and decides nothing.
@@ -27,8 +27,8 @@ from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender,
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
-#: Requests that a probe takes at most, if none has to be tried again; on llama.cpp and vLLM it takes 13.
-MOST_REQUESTS = {"openai": 20, "anthropic": 2}
+#: Requests that a probe takes at most, if none has to be tried again; on llama.cpp it takes 10, on vLLM 11.
+MOST_REQUESTS = {"openai": 21, "anthropic": 2}
 #: How many tries a request has that fails for a moment.
 _TRIES = 5
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
@@ -94,7 +94,7 @@ def find_or_expect(endpoint: Endpoint, manner: Manner) -> ProbeResult | None:
         return find_capabilities(endpoint, manner)
     found = find_stored(endpoint)
     if found is None:
-        message = f"api:{endpoint.model}: what its server can do is not known: about a dozen requests more, and perhaps"
+        message = f"api:{endpoint.model}: what its server can do is not known: about ten requests more, and perhaps"
         warnings.warn(f"{message} others; `otherwords probe` finds it out first", stacklevel=caller_level())
     return found
 
@@ -134,6 +134,7 @@ class _Prober:
         self.sender = Sender(endpoint, self.can, 2, manner)
         self.software, self.several = "", False
         self.noise: dict[str, float] = {}
+        self.long: list[Completion | None] = []  # replies to what noise is measured by
         self.requests = 0
         self.error: BadInput | None = None
 
@@ -221,9 +222,10 @@ class _Prober:
         """Whether a temperature is accepted, and how many log-probabilities come."""
         useful = self.endpoint.dialect == "openai" and not self.can.reasons
         for top in TOPS if useful else ():
-            if reply := self._ask(self._usual(logprobs=top, temperature=0.0)):
-                more = self._ask(self._usual(logprobs=MOST, temperature=0.0)) if top == TOPS[0] else None
+            if reply := self._ask(self._usual(_NOISE, logprobs=top, temperature=0.0)):
+                more = self._ask(self._usual(_NOISE, logprobs=MOST, temperature=0.0)) if top == TOPS[0] else None
                 self._learn(temperature=True, logprobs=max(_given(reply, top), _given(more, MOST)))
+                self.long = [reply, more]
                 return
             if self.error and self.error.message == NO_LOGPROBS:
                 self._learn(temperature=True)
@@ -247,23 +249,28 @@ class _Prober:
         """Whether equal seeds write equal texts, and others other ones; and whether several come at once."""
         if not self.can.temperature or self.can.reasons:
             return
-        drawn = self._usual(max_tokens=12, temperature=1.0, seed=1)
-        one, again = self._ask(drawn), self._ask(drawn)
-        both = self._ask(replace(drawn, seed=2, n=2))
-        other = both or self._ask(replace(drawn, seed=2))
-        self.several = both is not None and len(both.more) == 1
-        if both and not self.several:
+        drawn = self._usual(max_tokens=12, temperature=1.0, seed=1, n=2)
+        one = self._ask(drawn)
+        self.several = one is not None and len(one.more) == 1
+        if one and not self.several:
             self._drop("n")
-        if one and again and other:
-            texts = [other.text, *other.more]
-            self._learn(seed=one.text == again.text and any(text != one.text for text in texts))
-            if one.text != again.text:
-                self._drop("seed")
+        if not one:  # two at once are refused
+            drawn = replace(drawn, n=1)
+            one = self._ask(drawn)
+        if not (one and (again := self._ask(drawn))):
+            return
+        texts, same = [one.text, *one.more], (one.text, one.more) == (again.text, again.more)
+        if same and len({*texts}) == 1 and (other := self._ask(replace(drawn, seed=2))):
+            texts += [other.text, *other.more]
+        self._learn(seed=same and len({*texts}) > 1)
+        if not same:
+            self._drop("seed")
 
     def _measure_noise(self) -> None:
         """How far log-probabilities move when the same is asked again, cold, and beside another request."""
         usual, beside = (self._usual(text, logprobs=min(self.can.logprobs, TOPS[0])) for text in (_NOISE, _BESIDE))
-        first, again = self._ask(usual), self._ask(usual)
+        first, again = self.long
+        again = again if again and again.top else self._ask(usual)
         self._note("again", first, again)
         for name in _forgetting(self.software, again):
             self._learn(cold=name)
