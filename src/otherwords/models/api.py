@@ -55,8 +55,8 @@ def api(
     only. Up to `concurrency` requests are in flight, fewer where the server has too many. A reply may take `timeout`
     seconds; a server that gives none for `patience` seconds is given up. `served_as` is the name that its replies must
     have; otherwise that of the model, or of its first reply. `extra` are more fields of every request, as in
-    {"top_k": 1}. What the server can do is found out by about ten requests (`otherwords probe`), once, where the readout
-    depends on it.
+    {"top_k": 1}. What the server can do is found out by about ten requests (`otherwords probe`), once, where the
+    readout depends on it.
     """
     where, task = f"api:{model}", task or get_task("nli")
     if chat not in ("auto", "true", "false"):
