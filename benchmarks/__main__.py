@@ -38,6 +38,7 @@ NAMES = (
     "small_trainers",
     "report_page",
     "annotators",
+    "logs",
 )
 
 

@@ -1,5 +1,9 @@
 """otherwords answer"""
 
+from typing import Annotated
+
+import typer
+
 from ..problem import parse_label_maps
 from . import options as opt
 from .display import bars, print_summary
@@ -36,6 +40,18 @@ def answer(
     max_cost: opt.MaxCost = None,
     prices: opt.PriceTable = "",
     dry_run: opt.DryRun = False,
+    batch_out: Annotated[
+        str,
+        typer.Option(
+            "--batch-out",
+            metavar="FILE.jsonl",
+            help="Send nothing: write the requests that are not answered yet as a batch file (OpenAI, vLLM run_batch).",
+        ),
+    ] = "",
+    batch_in: Annotated[
+        list[str],
+        typer.Option("--batch-in", metavar="FILE.jsonl", help="Send nothing: read the replies of such a batch."),
+    ] = [],  # noqa: B006
     quiet: opt.Quiet = False,
 ) -> None:
     """Ask models.
@@ -52,6 +68,9 @@ def answer(
 
     With --repeats, the same is asked again, and the answers are columns `again:<way>:<number>`: `score` then says how
     much of the flips is noise.
+
+    With --batch-out, requests to a server become a batch file; the same command with --batch-in reads its replies, and
+    writes the answers. Replies are stored like those of a server: what lacks can be asked in another batch, or at once.
     """
     from ..datasets.suite import open_source
     from ..running.engines import make_engine
@@ -79,6 +98,11 @@ def answer(
             max_cost=max_cost,
             prices=prices,
             dry_run=dry_run,
+            batch_out=batch_out,
+            batch_in=batch_in,
             engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
+    if done.batched is not None:
+        typer.echo(f"{batch_out}: {done.batched:,} requests")
+        return
     print_summary(done, out, quiet)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, LimitReached, decode, setting, shorten
+from .batch_files import RequestTaker
 from .completion import Capabilities, Request, Usage
 
 #: Prices are for so many tokens.
@@ -150,7 +151,8 @@ class Reservation(NamedTuple):
 class Budget:
     """The limits of a run, and what it spent. What a request can cost at most is reserved before it is sent.
 
-    So a limit holds with many requests in flight. In a `dry_run`, requests are counted in `planned`, and none is sent.
+    So a limit holds with many requests in flight. In a `dry_run`, requests are counted in `planned`, and none is sent;
+    where there is a `batch`, it takes them instead.
     """
 
     def __init__(
@@ -165,6 +167,7 @@ class Budget:
         self.dry_run = dry_run
         self.ledger: dict[str, Spent] = {}
         self.planned: dict[str, Spent] = {}
+        self.batch: RequestTaker | None = None
         self._planned_keys: set[bytes] = set()
         self._requests, self._cost, self._reserved = 0, 0.0, 0.0
         self._outstanding = 0

@@ -20,6 +20,7 @@ from .. import progress
 from ..errors import BadInput, ServerFailed
 from ..storage.files import digest
 from . import budget as budgets
+from .batch_files import RequestTaker
 from .budget import Budget, Counted
 from .completion import Capabilities, Completion, Request
 from .dialects import body_of
@@ -98,6 +99,9 @@ class Served:
                 for number in numbers.pop(key):
                     yield number, reply
             progress.advance_part(1 - sum(map(len, numbers.values())) / max(1, len(requests)))
+            if budget.batch:
+                self._take(budget.batch, {key: requests[some[0]] for key, some in numbers.items()})
+                raise Counted
             if budget.dry_run:
                 for key, some in numbers.items():
                     budget.plan(self.identity, self.endpoint.model, requests[some[0]], key)
@@ -108,6 +112,14 @@ class Served:
                     yield number, reply
                 left -= len(numbers[key])
                 progress.advance_part(1 - left / len(requests))
+
+    def _take(self, batch: RequestTaker, requests: dict[bytes, Request]) -> None:
+        """Give requests to a batch, and store the replies that it knows."""
+        taken = {key: batch.take(self.endpoint, self._capabilities, one, key) for key, one in requests.items()}
+        known = {key: reply for key, reply in taken.items() if reply and not reply.is_withheld}
+        if known and self._store:
+            with ReplyStore(self._store) as store:
+                store.store(self.identity, known)
 
     def _open(self, budget: Budget, stack: ExitStack) -> ReplyStore | None:
         """The stored replies, if they are kept; a dry run makes no file."""

@@ -84,13 +84,17 @@ class Driver:
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
         self.continues = False
-        self.budget = study.make_budget(dry_run=dry_run)
-        self.budget.saving(self._note_spent)
+        self.start_spending(dry_run=dry_run)
         self._spent_before: dict[str, Any] | None = None
         self._known: dict[str, Answerer] = {}  # models that workers are asked for, without what was loaded
         stages.forget()
         with spending(self.budget):  # a writer or judge on a server may find out what that can do
             self._refuse_wrong_names()
+
+    def start_spending(self, *, dry_run: bool = False) -> None:
+        """Begin with nothing spent. In a dry run, requests are counted, and none is sent."""
+        self.budget = self.study.make_budget(dry_run=dry_run)
+        self.budget.saving(self._note_spent)
 
     def _refuse_wrong_names(self) -> None:
         """Refuse early: wrong names and options, generators, checks and metrics that cannot be made."""

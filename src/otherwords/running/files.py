@@ -11,6 +11,7 @@ import polars as pl
 
 from ..datasets.source import Source
 from ..errors import BadInput
+from ..language_models.batch_files import reading_batch, writing_batch
 from ..models.answering import all_models
 from ..models.model import LabelMap
 from ..problem import Task
@@ -58,6 +59,7 @@ class Summary:
     noise_unknown: list[str] = field(default_factory=list)
     spent: dict[str, dict[str, Any]] = field(default_factory=dict)
     planned: dict[str, dict[str, Any]] | None = None
+    batched: int | None = None
 
 
 def vary_files(
@@ -223,6 +225,8 @@ def answer_files(
     max_cost: float | None = None,
     prices: str = "",
     dry_run: bool = False,
+    batch_out: str = "",
+    batch_in: Sequence[str] = (),
     shard: int = 0,
     engine: Engine | str = USUAL,
 ) -> Summary:
@@ -231,8 +235,11 @@ def answer_files(
     A language model is asked by each of the `templates`. With `until`, each model is asked cluster by cluster until
     that rule is answered; `repeats` asks the same again, in `repeat_ways` (see `otherwords.answer`). Requests to
     servers end at `max_requests` and `max_cost`, by the table `prices`; in a `dry_run` they are counted, and none is
-    sent.
+    sent. With `batch_out` they are written to a file instead, those that are not answered yet; `batch_in` names files
+    of replies to them, which are stored, and then nothing is sent.
     """
+    _refuse_wrong_batch(batch_out, batch_in, cache, dry_run)
+    max_requests = 0 if batch_in else max_requests
     if until is not None:
         refuse_wrong_rule(until, confidence)
     settings: dict[str, Any] = {
@@ -253,9 +260,21 @@ def answer_files(
         "shard": shard,
         "engine": engine,
     }
-    settings["dry_run"] = dry_run
+    settings["dry_run"] = dry_run or bool(batch_out or batch_in)
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
+        if batch_out:
+            with writing_batch(batch_out, *files_read(source.names, driver.study)) as writer:
+                driver.budget.batch = writer
+                estimate_answers(driver)
+            summary.batched = writer.count
+            return summary
+        if batch_in:
+            with reading_batch(batch_in) as replies:
+                driver.budget.batch = replies
+                estimate_answers(driver)
+            replies.refuse_incomplete()
+            driver.start_spending()
         if dry_run:
             summary.planned = estimate_answers(driver)
             return summary
@@ -268,6 +287,17 @@ def answer_files(
         driver.answer(plan)
         summary.rows = _write(driver.folder, "answers", out)
     return summary
+
+
+def _refuse_wrong_batch(out: str, given: Sequence[str], cache: str | None, dry_run: bool) -> None:
+    """Refuse options that exclude each other: replies are found again by the cache."""
+    if out and given:
+        raise BadInput(
+            "--batch-out and --batch-in exclude each other", fix="write the requests first, then read the replies"
+        )
+    if (out or given) and (cache is None or dry_run):
+        other = "--dry-run" if dry_run else "--no-cache"
+        raise BadInput(f"{'--batch-out' if out else '--batch-in'} excludes {other}", fix=f"leave out {other}")
 
 
 @contextmanager

@@ -1,0 +1,156 @@
+"""Batch files: what is asked is what `api:` would send, replies that come back are answers, and what lacks is said."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from chat_server import ChatServer
+from refusals import refuses
+from typer.testing import CliRunner, Result
+
+from otherwords.cli.app import app
+from otherwords.errors import BadInput
+from otherwords.language_models.batch_files import reading_batch
+
+PREMISES = ("It rains.", "It does not rain.", "A man sleeps.", "The men are wet.")
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    rows = [
+        {"id": str(number), "premise": text, "hypothesis": "It is wet.", "label": "neutral"}
+        for number, text in enumerate(PREMISES)
+    ]
+    rows.append({**rows[0], "id": "again"})
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def asked(server: ChatServer, *more: str, readout: str = "tokens") -> list[str]:
+    model = f"tiny=api:tiny(url={server.url}, readout={readout})"
+    return ["answer", "rows.jsonl", "-m", model, "--no-canary", "-q", *more]
+
+
+def lines(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def run_batch(server: ChatServer, requests: list[dict[str, Any]], out: str) -> None:
+    """What a batch service does: each request is sent, and its reply written under its name."""
+    with Path(out).open("w") as file:
+        for one in requests:
+            address = server.url.removesuffix("/v1") + one["url"]
+            request = urllib.request.Request(address, json.dumps(one["body"]).encode(), method=one["method"])
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    response: dict[str, Any] = {"status_code": 200, "body": json.load(answer)}
+            except urllib.error.HTTPError as error:
+                response = {"status_code": error.code, "body": json.load(error)}
+            file.write(json.dumps({"custom_id": one["custom_id"], "response": response, "error": None}) + "\n")
+
+
+@pytest.mark.parametrize("readout", ["tokens", "text"])
+def test_a_batch_gives_the_answers_of_the_server_itself(cli, readout, tmp_path):
+    with ChatServer() as server:
+        done = cli(*asked(server, "--batch-out", "requests.jsonl", readout=readout))
+        assert (done.exit_code, done.stdout) == (0, "requests.jsonl: 4 requests\n")
+        assert server.requests == 0
+        requests = lines("requests.jsonl")
+        assert {one["url"] for one in requests} == {"/v1/chat/completions"}
+        run_batch(server, requests[::-1], "replies.jsonl")
+        count = server.requests
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "batch.jsonl", readout=readout))
+        assert done.exit_code == 0, done.output
+        assert server.requests == count
+        bodies = server.bodies[:]
+        direct = cli(*asked(server, "-o", "direct.jsonl", "--cache", "other.sqlite", readout=readout))
+        assert direct.exit_code == 0, direct.output
+        assert lines("batch.jsonl") == lines("direct.jsonl")
+        key = lambda body: json.dumps(body, sort_keys=True)  # noqa: E731
+        assert sorted(map(key, server.bodies[count:])) == sorted(map(key, bodies))
+
+
+def test_what_lacks_is_asked_in_another_batch(cli, tmp_path):
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        requests = lines("requests.jsonl")
+        run_batch(server, requests[:2], "replies.jsonl")
+        with Path("replies.jsonl").open("a") as file:
+            error = {"code": "batch_expired", "message": "This request could not be executed in time."}
+            file.write(json.dumps({"custom_id": requests[2]["custom_id"], "response": None, "error": error}) + "\n")
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl"))
+        assert done.exit_code == 2
+        assert "of 4 requests, 1 have none; 1 ended with an error" in done.stderr
+        assert "could not be executed in time" in done.stderr
+        assert "2 replies are stored" in done.stderr
+        assert not Path("answers.jsonl").exists()
+        done = cli(*asked(server, "--batch-out", "rest.jsonl"))
+        assert {one["custom_id"] for one in lines("rest.jsonl")} == {one["custom_id"] for one in requests[2:]}
+        run_batch(server, lines("rest.jsonl"), "more.jsonl")
+        both = ("--batch-in", "replies.jsonl", "--batch-in", "more.jsonl")
+        done = cli(*asked(server, *both, "-o", "answers.jsonl"))
+        assert done.exit_code == 0, done.output
+        assert pl.read_ndjson("answers.jsonl").height == 5
+        count = server.requests
+        assert cli(*asked(server, "-o", "again.jsonl")).exit_code == 0
+        assert server.requests == count  # all of it is in the cache
+
+
+def test_the_canary_and_repeats_are_in_the_batch(cli, tmp_path):
+    with ChatServer() as server:
+        command = [one for one in asked(server, "--repeats", "1") if one != "--no-canary"]
+        cli(*command, "--batch-out", "requests.jsonl")
+        requests = lines("requests.jsonl")
+        assert len({one["custom_id"] for one in requests}) == len(requests) > 8
+        run_batch(server, requests, "replies.jsonl")
+        done = cli(*command, "--batch-in", "replies.jsonl", "-o", "answers.jsonl")
+        assert done.exit_code in (0, 1), done.output  # the canary may find this server's labels odd
+        assert "have none" not in done.stderr
+
+
+def test_replies_to_other_requests_are_refused(cli, tmp_path):
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        run_batch(server, lines("requests.jsonl"), "replies.jsonl")
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl", readout="text"))
+        assert done.exit_code == 2
+        assert "no reply in replies.jsonl is to one of these requests" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"custom_id": "x"}', "[]", '{"custom_id": "', '{"custom_id": 3}', f'{{"custom_id": "{"g" * 40}"}}'],
+)
+def test_a_line_that_is_no_reply_is_named(tmp_path, text):
+    good = json.dumps({"custom_id": "0" * 40, "response": None, "error": None})
+    path = tmp_path / "replies.jsonl"
+    path.write_text(f"{good}\n{text}\n")
+    with refuses(BadInput, where=f"{path}, line 2"), reading_batch([path]):
+        pass
+
+
+def test_options_that_exclude_each_other_are_refused(cli, tmp_path):
+    with ChatServer() as server:
+        for options in (
+            ("--batch-out", "a.jsonl", "--batch-in", "b.jsonl"),
+            ("--batch-out", "a.jsonl", "--no-cache"),
+            ("--batch-in", "a.jsonl", "--dry-run"),
+            ("--batch-out", "a.csv"),
+            ("--batch-out", "rows.jsonl"),
+            ("--batch-in", "nothing.jsonl"),
+        ):
+            done = cli(*asked(server, *options, "-o", "out.jsonl"))
+            assert done.exit_code == 2, options
+            assert done.stderr.startswith("error: "), done.stderr
+        assert len(lines("rows.jsonl")) == 5
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl"]
