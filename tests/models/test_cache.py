@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -345,6 +346,27 @@ with Cache(sys.argv[1]) as cache:
     assert (named, second) == ("True", failed)
     assert words.startswith("the answer cache cannot be written: ")
     assert int(failed) > 0
+
+
+@pytest.mark.parametrize("how", ["its log", "the file, and another put there", "the folder"])
+def test_what_is_deleted_while_it_is_in_use_is_said_so(path, how):
+    """SQLite's own words are "disk I/O error" and "unable to open database file"."""
+    answers = {key(b"m", [str(i)]): Cached(1, (0.5, 0.5)) for i in range(2_000)}
+    cache = Cache(path)
+    cache.put(cache.model("m", "t"), answers)
+    if how == "the folder":
+        shutil.rmtree(path.parent)
+    else:
+        for name in ("-wal", "-shm") if how == "its log" else ("",):
+            Path(f"{path}{name}").unlink()
+        if how != "its log":
+            other = Cache(path)
+            other.put(other.model("m", "t"), answers)
+    with refuses(BadInput):
+        for _ in range(3):
+            cache.put(1, {key(b"m", [f"more {i}"]): Cached(1, (0.5, 0.5)) for i in range(2_000)})
+            cache.find(sorted(answers))
+    cache.close()
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(path):

@@ -47,6 +47,13 @@ _TROUBLES = {
     ),
     "locked": ("SQLITE_BUSY", "the answer cache is locked by another process", f"wait for it to end, or {_ELSEWHERE}"),
     "readonly": ("SQLITE_READONLY", "the answer cache is read-only", f"make file and folder writable, or {_ELSEWHERE}"),
+    # What SQLite says of it is "disk I/O error" or "unable to open database file".
+    "deleted": (
+        "deleted",
+        "the answer cache was deleted or replaced while it was in use",
+        "run again: answers that were stored since are asked again; leave the file and its -wal and -shm alone, "
+        f"or {_ELSEWHERE}",
+    ),
     "not a database": ("SQLITE_NOTADB", "is not an answer cache", _ELSEWHERE),
     "unable to open": (
         "SQLITE_CANTOPEN",
@@ -126,6 +133,7 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             refuse_foreign(self.path)
             self._db = self._connect()
+            self._files: list[int | None] = []
             self._reading: sqlite3.Connection | None = None
             self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         try:
@@ -134,6 +142,7 @@ class Cache:
                 if writing:  # a read-only or locked file is refused now, not at the first answer
                     self._db.execute("begin immediate")
                     self._db.execute("rollback")
+                self._files = self._numbers()
         except BaseException:
             self.close()
             raise
@@ -166,11 +175,23 @@ class Cache:
                 errno.EDQUOT,
             ):
                 raise
+            if self._was_replaced() and code.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")):
+                text, code = "deleted", ""
             if "disk is full" in text or code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
                 raise OSError(None, f"the answer cache cannot be written: {text}", str(self.path)) from error
             known = next((one for one in _TROUBLES if one in text or code.startswith(_TROUBLES[one][0])), "")
             _, found, fix = _TROUBLES.get(known, ("", f"cannot be used as answer cache: {text}", _ELSEWHERE))
             raise BadInput(found, where=str(self.path), fix=fix) from error
+
+    def _was_replaced(self) -> bool:
+        """Whether the file that was opened, or its log, is gone: somebody cleared the folder, or put another there."""
+        known: list[int | None] = getattr(self, "_files", [])  # none: it was never open
+        return any(one != now for one, now in zip(known, self._numbers(), strict=False) if one)
+
+    def _numbers(self) -> list[int | None]:
+        """The numbers by which the file system knows the file and its log; None of one that is not there."""
+        paths = (self.path, Path(f"{self.path}-wal"))
+        return [path.stat().st_ino if path.exists() else None for path in paths]
 
     def __enter__(self) -> Cache:
         return self

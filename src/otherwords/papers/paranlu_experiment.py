@@ -263,6 +263,7 @@ class Paranlu(Protocol[ParanluSettings]):
             name: self.cell(
                 f"{dataset}/{name}", [dataset], data=[str(problems)], vary=some, check=self.settings.check,
                 task=asdict(self.tasks[dataset]), metrics=["accuracy_original"],
+                canary=self.settings.canary and name == GIVEN and not data.testset,  # models were tried there
             )
             for name, some in vary.items() if some
         }  # fmt: skip
