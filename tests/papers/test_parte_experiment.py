@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 import pytest
+import tiny_models
 
 from otherwords.errors import BadInput, OtherwordsError
 from otherwords.papers.parte_experiment import Parte, _most_similar, _recombined
@@ -138,3 +139,64 @@ def test_other_verdicts_of_people_are_another_experiment(tmp_path, settings):
     verdicts.write_text("id,verdict\np0,no\n")
     assert list(before) == ["the file people.csv"]
     assert experiment.named_files() != before
+
+
+# Who paraphrases, and who verifies
+
+
+def prepared(folder, settings):
+    experiment = Parte(Parte.kind(**settings), folder, {})
+    folder.mkdir()
+    experiment.prepare()
+    return experiment
+
+
+@pytest.mark.filterwarnings("ignore:.*verdicts are blank")
+def test_people_verify_what_a_sheet_asks_them(tmp_path, settings):
+    """Above 75 of 100, as a mean of raters, and grammatical; what nobody rated is not verified."""
+    prepared(tmp_path / "first", settings).paraphrased("garden")
+    sheet = pl.read_csv(tmp_path / "first" / "to-judge" / "garden.csv", infer_schema=False)
+    assert sheet.columns == ["id", "reference", "paraphrase", "similarity", "grammar"]
+    assert all("n't" in row["reference"] and " not " in row["paraphrase"] for row in sheet.iter_rows(named=True))
+    marks = [("90", "yes"), ("75", "yes"), ("90", "no"), ("", "")]
+    given = [(*row[:3], *marks[place % 4]) for place, row in enumerate(sheet.rows())]
+    filled = pl.DataFrame(given, schema=sheet.columns, orient="row")
+    raters = pl.concat([filled, filled.head(1).with_columns(similarity=pl.lit("70"))])  # the mean is 80
+    raters.write_csv(tmp_path / "ratings.csv")
+    people = f"human:{tmp_path / 'ratings.csv'}"
+    alike, grammar = "column=similarity, rule=mean, above=75, unjudged=drop", "column=grammar, unjudged=drop"
+    settings["verify"] = [f"{people}({alike})", f"grammar={people}({grammar})"]
+    experiment = prepared(tmp_path / "second", settings)
+    steps = {step.name: step.rows for step in experiment.paraphrased("garden")}
+    suite = pl.read_parquet(experiment.suite("garden"))
+    verified = [row[2] for place, row in enumerate(sheet.rows()) if place % 4 == 0]
+    assert sum(steps["verified"].values()) == len(verified)
+    assert {*suite["premise"], *suite["hypothesis"]} >= set(verified)
+    assert suite["of"].drop_nulls().n_unique() == len(verified)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_dry_run_counts_candidates_that_checks_keep(tmp_path, settings):
+    estimate = run_paper(Parte, settings, out=tmp_path / "out", dry_run=True).estimate
+    assert estimate.problems == len(ROWS)
+    assert not (tmp_path / "out" / "cells").exists()
+    steps = {step.name: step.rows for step in prepared(tmp_path / "whole", settings).paraphrased("garden")}
+    assert estimate.variants == sum(steps["candidates"].values())
+    assert estimate.answers == len(ROWS) + sum(steps["verified"].values())
+
+
+@pytest.mark.slow
+def test_a_t5_paraphrases_each_sentence_by_itself(tmp_path, settings):
+    """The paper's decoding, with a tiny T5 of random weights: its drafts are words in a row."""
+    pytest.importorskip("transformers")
+    rows = [{**row, "premise": "a dog runs in the park while it rains", "hypothesis": "no cat sleeps"} for row in ROWS]
+    pl.DataFrame(rows).write_ndjson(tmp_path / "rows.jsonl")
+    folder = tiny_models.save_writer(tmp_path / "t5", "t5")
+    model = f'"hf:{folder}(device=cpu)"'
+    settings["generator"] = f"paraphrase(model={model}, k=3, decoding=sample, top_k=120, top_p=0.95)"
+    steps = {step.name: step.rows for step in prepared(tmp_path / "out", settings).paraphrased("garden")}
+    made = pl.read_parquet(tmp_path / "out" / "cells" / "garden" / "paraphrases" / "candidates.parquet")
+    assert set(made["paraphrased"]) == {"p", "h"}
+    assert made.group_by("of", "paraphrased").len()["len"].max() <= 3
+    assert made.filter(paraphrased="p")["hypothesis"].unique().to_list() == ["no cat sleeps"]
+    assert sum(steps["few shared words"].values()) <= sum(steps["candidates"].values())

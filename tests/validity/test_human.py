@@ -14,6 +14,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
+from otherwords.pipeline import check
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
 from otherwords.running.files import check_files
@@ -187,3 +188,17 @@ def test_an_empty_cell_is_no_verdict(tmp_path):
     path.write_text("id,verdict\na1,yes\na2,\n", encoding="utf-8")
     ballots = read_ballots(path, "verdict")
     assert (ballots.votes, ballots.blank) == ({"a1": [True]}, 1)
+
+
+def test_the_mean_of_ratings_decides_and_is_the_score(tmp_path):
+    """70 and 90 have no majority above 75, but their mean is; PaRTE takes the mean."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("id,annotator,similarity\na,x,70\na,y,90\nb,x,76\nb,y,70\n")
+    same = {"premise": "P.", "label": "neutral"}
+    rows = [{"id": name, "of": "o", "hypothesis": f"H {name}.", **same} for name in "ab"]
+    table = pl.DataFrame([{"id": "o", "of": None, "hypothesis": "H.", **same}, *rows])
+    judged = check(table, f"human:{path}(column=similarity, rule=mean, above=75)", TASKS["nli"])
+    found = judged.filter(pl.col("of").is_not_null()).select("check:human", "check:human:score").rows()
+    assert found == [(True, 80.0), (False, 73.0)]
+    with refuses(BadInput):
+        checks.make(f"human:{path}(column=similarity, rule=mean)")

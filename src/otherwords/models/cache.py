@@ -51,8 +51,7 @@ _TROUBLES = {
     "deleted": (
         "deleted",
         "the answer cache was deleted or replaced while it was in use",
-        "run again: answers that were stored since are asked again; leave the file and its -wal and -shm alone, "
-        f"or {_ELSEWHERE}",
+        f"run again: what was stored since is asked again; leave the file, its -wal and -shm alone, or {_ELSEWHERE}",
     ),
     "not a database": ("SQLITE_NOTADB", "is not an answer cache", _ELSEWHERE),
     "unable to open": (

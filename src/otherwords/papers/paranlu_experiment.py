@@ -9,7 +9,6 @@ make curves in the plane of accuracy and consistency (section 8).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -262,7 +261,7 @@ class Paranlu(Protocol[ParanluSettings]):
         return {
             name: self.cell(
                 f"{dataset}/{name}", [dataset], data=[str(problems)], vary=some, check=self.settings.check,
-                task=asdict(self.tasks[dataset]), metrics=["accuracy_original"],
+                metrics=["accuracy_original"],
                 canary=self.settings.canary and name == GIVEN and not data.testset,  # models were tried there
             )
             for name, some in vary.items() if some

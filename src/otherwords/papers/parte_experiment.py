@@ -7,7 +7,7 @@ asked the originals and what was made of them, and a flip is an answer that chan
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ..problem import TASKS, Score, Task, label_key
 from ..registry import checks, generators
 from ..storage.files import fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
+from ..storage.tables import write
 from .data import PaperData, write_rows
 from .experiment import begin_cell, finish_cell, read_cell
 from .paper_page import PaperResults
@@ -136,7 +137,9 @@ class Parte(Protocol[ParteSettings]):
         if read_cell(cell) is None or not is_whole(self.suite(name)):
             place, task = begin_cell(cell), self.tasks[name]
             problems = read_part(self.problems(name))
-            candidates = self._verified(self._distant(self._candidates(problems, task), task), task)
+            found = self._distant(self._candidates(problems, task), task)
+            self._write_sheet(name, found, task)
+            candidates = self._verified(found, task)
             halves = _most_similar(candidates, checks.make(self.settings.verify[0]).name)
             rows = self._rechecked(_recombined(problems, halves, self.settings.generator), task)
             write_rows(place / "candidates.parquet", candidates)
@@ -144,6 +147,23 @@ class Parte(Protocol[ParteSettings]):
             write_rows(self.suite(name), _suite(problems, rows.filter("kept")))
             finish_cell(cell, {"steps": _counts(candidates, halves, rows)})
         return [Step(name.replace("~", " "), *one) for one in (read_cell(cell) or {})["steps"].items()]
+
+    def _write_sheet(self, name: str, whole: pl.DataFrame, task: Task) -> None:
+        """Write a table for people to rate what shares few words; one that is there may be filled in, and is kept."""
+        path = self.folder / "to-judge" / f"{name.replace('~', '-')}.csv"
+        if path.exists():
+            return
+        texts = rewordings(whole.filter(pl.col("of").is_null() | pl.col("distant")), task)
+        sides = {"p": "premise", "h": "hypothesis"}
+        both = texts.join(whole.select("id", "paraphrased"), on="id", how="left", maintain_order="left")
+        side = pl.col("paraphrased").replace_strict(sides, default=None)
+        pairs = {
+            column: pl.coalesce(pl.when(side == field).then(pl.col(f"{start}{field}")) for field in FIELDS)
+            for column, start in (("reference", "original:"), ("paraphrase", ""))
+        }
+        sheet = both.select("id", **pairs, similarity=pl.lit(""), grammar=pl.lit(""))
+        path.parent.mkdir(exist_ok=True)
+        write([sheet], path)
 
     def _making(self, name: str) -> RunCell:
         return self.cell(f"{name.replace('~', '/')}/paraphrases", [name])
@@ -187,9 +207,8 @@ class Parte(Protocol[ParteSettings]):
 
     def _tested(self, name: str) -> RunCell:
         """The run over a suite that is done: nothing is varied, nothing checked."""
-        task = asdict(self.tasks[name])
         data = [str(self.suite(name))]
-        return self.cell(f"{name}/models", [name], data=data, check=[], task=task, metrics=["flip_rate"])
+        return self.cell(f"{name}/models", [name], data=data, check=[], metrics=["flip_rate"])
 
     def _unmerged(self, name: str) -> RunCell:
         """The same texts without right labels, for models with three labels: their answers before merging."""

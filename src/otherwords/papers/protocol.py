@@ -11,7 +11,7 @@ import time
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -270,6 +270,7 @@ class Protocol(ABC, Generic[Settings]):
         study = {
             "name": place.replace("/", "-"), "data": [str(self.problems(one)) for one in datasets],
             "models": [self.spec(one, datasets[0]) for one in chosen], "label_map": maps, "seed": self.settings.seed,
+            "task": asdict(self.tasks[datasets[0]]),
             "cache": self.settings.cache, "canary": self.settings.canary, "plugins": self.settings.plugins, **settings,
         }  # fmt: skip
         data = [self.data_sets()[one].signature() for one in datasets]

@@ -7,7 +7,7 @@ model is asked again. A problem fools it where at least one rewording gets anoth
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -117,7 +117,7 @@ class Sensitivity(Protocol[SensitivitySettings]):
             generator = generators.respell(generator, accept=drafts)
         return self.cell(
             f"{dataset}/{model}/{accept}", [dataset], [model], data=[str(right)], vary=[generator],
-            check=["surface", check], task=asdict(self.tasks[dataset]),
+            check=["surface", check],
         )  # fmt: skip
 
     def _check(self, accept: str, model: str) -> str:

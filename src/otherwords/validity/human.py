@@ -1,8 +1,9 @@
-"""Verdicts of people on variants, read from a table: yes or no, or a rating; decided by majority or unanimity."""
+"""Verdicts of people on variants, read from a table: yes or no, or a rating; by majority, unanimity or mean."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from ..datasets.records import Record
@@ -16,7 +17,7 @@ _YES = frozenset({"yes", "y", "true", "1", "valid", "keep", "sound", "good", "ok
 _NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
 #: How tables write that there is nothing; what pandas and R write among them.
 _BLANK = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
-_RULES = ("majority", "unanimous")
+_RULES = ("majority", "unanimous", "mean")
 _UNSEEN = Verdict(False, "judged by nobody")
 
 
@@ -31,10 +32,10 @@ def human(
 ) -> Any:
     """Keep what people found sound, from a table with the variant's `id`, a verdict and perhaps the annotator.
 
-    `rule` is majority (a tie is none) or unanimous. `column` holds yes or no; or a rating, which is a yes from `least`
-    on, or `above` a mark (PaRTE's similarity: above=75). Variants that nobody judged are kept without a verdict; with
-    `unjudged` set to drop they are dropped. A cell that is blank, or NA, is no verdict; a warning counts such cells.
-    The score is the share of yes.
+    `rule` is majority (a tie is none) or unanimous; or mean, of ratings. `column` holds yes or no; or a rating, which
+    is a yes from `least` on, or `above` a mark (PaRTE's similarity: rule=mean, above=75). Variants that nobody judged
+    are kept without a verdict; with `unjudged` set to drop they are dropped. A cell that is blank, or NA, is no
+    verdict; a warning counts such cells. The score is the share of yes, or the mean.
     """
     _refuse_options(rule, least, above, unjudged)
     ballots = read_ballots(path, column, least, above)
@@ -44,7 +45,10 @@ def human(
         for bucket in buckets:
             for variant in bucket.variants:
                 votes = ballots.votes.get(variant.id)
-                yield count_votes(votes, rule) if votes else no_votes
+                if votes and rule == "mean":
+                    yield _mean_verdict(ballots.ratings[variant.id], least, above)
+                else:
+                    yield count_votes(votes, rule) if votes else no_votes
 
     return Check(check, recorded_ids=ballots.votes, blank=ballots.blank)
 
@@ -61,16 +65,24 @@ def count_votes(votes: Sequence[bool], rule: str) -> Verdict:
     return Verdict(keep, "" if keep else f"{yes} of {total} found it sound{tie}", yes / total)
 
 
+def _mean_verdict(ratings: Sequence[float], least: float | None, above: float | None) -> Verdict:
+    mean = fmean(ratings)
+    keep = mean >= least if least is not None else mean > above  # type: ignore[operator]
+    return Verdict(keep, "" if keep else f"rated {mean:g} by {len(ratings)}", mean)
+
+
 class Ballots(NamedTuple):
-    """The votes on every variant that was judged, and how many rows held none."""
+    """The votes on every variant that was judged, how many rows held none, and the ratings, where cells are."""
 
     votes: dict[str, list[bool]]
     blank: int = 0
+    ratings: dict[str, list[float]] = {}  # noqa: RUF012
 
 
 def read_ballots(path: Path, column: str, least: float | None = None, above: float | None = None) -> Ballots:
     """Read all votes; an annotator has one vote on a variant. With `least` or `above`, cells are ratings."""
     votes: dict[str, list[bool]] = {}
+    ratings: dict[str, list[float]] = {}
     voted: set[tuple[str, str]] = set()
     blank = 0
     for record in plain_records(path):
@@ -86,9 +98,11 @@ def read_ballots(path: Path, column: str, least: float | None = None, above: flo
             raise BadInput(message, where=record.where, field="annotator", fix="remove one of the two")
         voted.add((name, annotator))
         votes.setdefault(name, []).append(vote)
+        if least is not None or above is not None:
+            ratings.setdefault(name, []).append(float(_text(record, column)))
     if not votes:
         raise BadInput("contains no verdicts", where=str(path), fix="give one row per judged variant")
-    return Ballots(votes, blank)
+    return Ballots(votes, blank, ratings)
 
 
 def _vote(record: Record, column: str, least: float | None, above: float | None) -> bool | None:
@@ -130,6 +144,8 @@ def _text(record: Record, name: str) -> str:
 def _refuse_options(rule: str, least: float | None, above: float | None, unjudged: str) -> None:
     if rule not in _RULES:
         raise BadInput(f"found {rule!r}", where="human", field="rule", fix=f"use {' or '.join(_RULES)}")
+    if rule == "mean" and least is None and above is None:
+        raise BadInput("a mean needs ratings", where="human", field="rule", fix="give above=75 or least=4, or majority")
     if unjudged not in ("keep", "drop"):
         raise BadInput(f"found {unjudged!r}", where="human", field="unjudged", fix="use keep or drop")
     if least is not None and above is not None:
