@@ -60,7 +60,9 @@ def annotate(
     judge: Annotated[
         str,
         typer.Option(
-            "--judge", metavar="COLUMN", help="A column of the suite with a judge's score from 0 to 1, for the mode."
+            "--judge",
+            metavar="COLUMN",
+            help="A judge's scores from 0 to 1, for the mode: a column of the suite, or a check.",
         ),
     ] = "",
     tests: Annotated[

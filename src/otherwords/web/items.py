@@ -20,6 +20,7 @@ from ..problem import Bucket, Problem, Task, Variant, changed_fields, normalize_
 from ..significance.design import MODES
 from ..storage.files import digest, refuse_overwriting, seed_for
 from ..storage.specs import head_of
+from ..validity.people import NO, USUAL, YES
 from .forms import AnnotationForm, FormQuestion, load_form
 from .store import ITEMS, PARTS, Store, create_store, exists, is_address, open_store
 
@@ -112,9 +113,9 @@ def open_project(
         items += test_items(tests, chosen, opened.task)
     key = digest(chosen.signature, asdict(opened.task), [one.content() for one in items])
     if exists(out):
-        return _continued(out, key, chosen)
+        return _continued(out, key, chosen, settings)
     settings = settings or Settings()
-    _refuse_mode(settings, items)
+    _refuse_mode(settings, items, chosen)
     about = {**asdict(settings), "form": chosen.name, "signature": chosen.signature, "key": key}
     about |= {"questions": [asdict(one) for one in chosen.questions], "layout": _layout(chosen)}
     about |= {"task": asdict(opened.task), "suite": [Path(one).name for one in suite], "otherwords": __version__}
@@ -144,10 +145,14 @@ def _layout(form: AnnotationForm) -> dict[str, Any]:
     return {name: value for name, value in asdict(form).items() if name not in ("name", "questions")}
 
 
-def _continued(out: str, key: str, form: AnnotationForm) -> Store:
+def _continued(out: str, key: str, form: AnnotationForm, settings: Settings | None) -> Store:
     store = open_store(out)
     about = store.about()
     if about["key"] == key:
+        given = asdict(settings) if settings else {}
+        if kept := [f"{name}={about[name]}" for name in given if given[name] != about[name] and name != "consent"]:
+            message = f"{store.name}: what it was made with stays: {', '.join(kept)}"
+            warnings.warn(message, stacklevel=caller_level())
         return store
     store.close()
     if about["signature"] != form.signature:
@@ -156,10 +161,23 @@ def _continued(out: str, key: str, form: AnnotationForm) -> Store:
     raise BadInput(f"has other items, of {suites}", where=store.name, fix="name that suite, or another file")
 
 
-def _refuse_mode(settings: Settings, items: Sequence[Item]) -> None:
+def _refuse_mode(settings: Settings, items: Sequence[Item], form: AnnotationForm) -> None:
+    """Refuse a mode that needs what the suite does not have, or the form does not ask."""
     if settings.mode != "sample" and not any(item.flips for item in items):
         fix = "give the folder of a run with answers, or use the mode sample"
         raise BadInput("needs to know which variants flip", field=settings.mode, fix=fix)
+    if settings.mode == "most_useful_next" and not _says_what_is_sound(form):
+        fix = "use a form such as sound or label-preserved, or the mode flips_first"
+        raise BadInput(f"the form {form.name} does not say which variants are sound", field=settings.mode, fix=fix)
+
+
+def _says_what_is_sound(form: AnnotationForm) -> bool:
+    """Whether answers mean, by the usual rules, that a variant is sound or not."""
+    names = {one.name for one in form.questions if one.kind in ("choice", "number")}
+    if any(set(rule.questions) <= names for rule in USUAL):
+        return True
+    first = form.questions[0]
+    return len(form.questions) == 1 and first.kind == "choice" and {*map(str.lower, first.choices)} <= YES | NO
 
 
 def _fill(store: Store, items: Sequence[Item], form: str, seed: int) -> None:
@@ -186,8 +204,9 @@ def _fill(store: Store, items: Sequence[Item], form: str, seed: int) -> None:
 def suite_items(suite: Suite, form: AnnotationForm, judge: str = "") -> list[Item]:
     """All that might be asked about a suite with this form; at least one."""
     table = kept(suite.table().lazy()).collect()
+    judge = f"check:{judge}:score" if f"check:{judge}:score" in table.columns else judge
     if judge and judge not in table.columns:
-        fix = f"the suite has {', '.join(table.columns)}"
+        fix = f"name a check with scores, or a column: {', '.join(table.columns)}"
         raise BadInput("no such column", where=suite.name, field=judge, fix=fix)
     known = _Known(run_flips(suite), _column(table, judge), _column(table, "cluster"))
     every = reworded(table, suite.task)

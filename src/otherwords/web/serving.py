@@ -1,5 +1,6 @@
 """Serving the pages: an address that is free, invitation links, and a server that runs until it is stopped."""
 
+import re
 import socket
 import warnings
 from collections.abc import Callable
@@ -62,7 +63,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 def refuse_name(behind_tls: str) -> None:
     """Refuse what is no name of a host."""
-    if behind_tls and urlsplit(f"//{behind_tls}").netloc != behind_tls:
+    if behind_tls and not re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?", behind_tls):
         fix = "give the name alone, as in annotate.example.org"
         raise BadInput(f"found {behind_tls!r}", field=setting("--behind-tls", "behind_tls"), fix=fix)
 

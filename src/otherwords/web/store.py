@@ -182,6 +182,8 @@ def open_store(name: str) -> Store:
     """Open a database that is there; a file or database of somebody else is refused, and nothing in it is changed."""
     if not is_address(name) and not Path(name).is_file():
         raise BadInput("no such database", where=name, fix="make one: otherwords annotate SUITE --form FORM -o FILE.db")
+    if not is_address(name) and Path(name).stat().st_size == 0:
+        raise BadInput("is an empty file", where=name, fix="remove it, or name another")
     store = _connect(name)
     if not _is_ours(store):
         store.close()
@@ -198,6 +200,7 @@ def create_store(name: str, about: Mapping[str, Any]) -> Store:
             raise BadInput("is not empty", where=_shown(name), fix="create a database of its own for these verdicts")
     else:
         _refuse_place(name)
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its owner alone
         store = _connect(name)
     with store.writing() as connection:
         META.create_all(connection)
@@ -265,7 +268,7 @@ def _postgres(name: str) -> sa.Engine:
 
 def _sqlite(name: str) -> sa.Engine:
     path = Path(name).absolute()
-    is_new = not path.exists()
+    is_new = path.stat().st_size == 0  # made by `create_store` a moment ago: others are refused before
     pool = {"poolclass": sa.pool.QueuePool, "pool_size": 20, "max_overflow": 20}
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), **pool, connect_args={"timeout": 30})
 
