@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 TABLES = 200
 #: The tables of the fast suite.
-FAST = 20
+FAST = 10
 #: Metrics that need a model or a program of their own, and so have no loop here.
 EXEMPT = {
     "embedding_distance": "needs an encoder",

@@ -375,11 +375,13 @@ def assert_one_error(done, *parts):
     assert logged("varied") == logged("asked") == []
 
 
+@pytest.mark.slow
 def test_an_address_nobody_answers_at_is_one_error(here):
     done = otherwords(*STUDY, "--engine", f"ray://127.0.0.1:{free_port()}", "-o", "out")
     assert_one_error(done, "engine: nobody answers at ray://127.0.0.1:", "ray start --head")
 
 
+@pytest.mark.slow
 def test_without_the_extra_its_name_is_the_error(here):
     (here / "ray.py").write_text("raise ImportError")
     done = otherwords(*STUDY, "--engine", "ray", "-o", "out")

@@ -181,9 +181,15 @@ def is_installed(path: Path, root: Path | None = None) -> bool:
     """Whether a file is part of Python, of this package, or installed; below a root, also whether in a venv there."""
     if {"site-packages", "dist-packages"} & set(path.parts) or path.is_relative_to(_PACKAGE):
         return True
-    if any(path.is_relative_to(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")):
+    if any(map(path.is_relative_to, _python_folders())):
         return True
     return root is not None and any(_is_venv(one) for one in path.parents if root in one.parents)
+
+
+@functools.cache
+def _python_folders() -> tuple[str, ...]:
+    """Where the standard library lies; looking it up takes longer than all else about a file."""
+    return tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 
 
 def file_of(module: ModuleType | None) -> Path | None:
