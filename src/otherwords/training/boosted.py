@@ -89,6 +89,6 @@ class Boosted:
         return WordColumns.of(texts, by_field=by_field, least=2)
 
     def _parameters(self, labels: int, seed: int) -> dict[str, Any]:
-        given = {theirs: getattr(self, name) for name, (_, _, theirs) in _RANGES.items() if theirs}
+        given = {option: getattr(self, name) for name, (_, _, option) in _RANGES.items() if option}
         fixed = {"objective": "multi:softprob", "num_class": labels, "tree_method": "hist", "verbosity": 0}
         return {**fixed, **given, "seed": seed}
