@@ -345,7 +345,7 @@ def test_two_models_can_be_compared_with_it(spec, metric):
         with refuses(ow.OtherwordsError):
             ow.compare(both, using=[spec], replicates=50)
         return
-    for one in ow.compare(both, using=[spec], task="nli", replicates=100):
+    for one in ow.compare(both, using=[spec], task="nli", replicates=400):
         assert (one.model, one.other) == ("m", "m@y")
         assert (one.n_units > 0) == (one.difference is not None)
         assert one.n_answers >= one.n_units

@@ -176,9 +176,8 @@ def test_killed_again_and_again(place, undisturbed):
     assert len(asked) - len(set(asked)) <= 4 * BATCH
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow), (signal.SIGTERM, 143)]
-)
+@pytest.mark.slow  # a command that is stopped: tests/cli/test_shell.py
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupted(place, undisturbed, number, code):
     process = place.start(delay=0.3)
     place.wait_for_answers(process)
