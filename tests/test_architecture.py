@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -43,21 +44,26 @@ def name_of(file: Path, root: Path = SRC) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def nodes_of(file: Path) -> list[ast.AST]:
-    """All nodes of a file: parsed once for all tests."""
-    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+class Source(NamedTuple):
+    """What tests look at in a file."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    classes: list[str]
+    dangers: list[str]
 
 
 @cache
-def import_nodes(file: Path) -> list[ast.Import | ast.ImportFrom]:
-    return [node for node in nodes_of(file) if isinstance(node, (ast.Import, ast.ImportFrom))]
+def source(file: Path) -> Source:
+    """Parsed once for all tests; the trees of all modules would take much of the memory of a test process."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return Source(imports, [node.name for node in nodes if isinstance(node, ast.ClassDef)], dangers(nodes))
 
 
 def imports(file: Path, root: Path = SRC) -> Iterator[str]:
     """All modules of the package that a file imports, wherever in it, as `models.cache`."""
     package = [root.name, *file.relative_to(root).parts[:-1]]
-    for node in import_nodes(file):
+    for node in source(file).imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:
@@ -245,7 +251,7 @@ def test_the_package_stays_small_enough_to_read():
     assert len(MODULES) <= 388
     assert len([path for path in SRC.iterdir() if path.name != "__pycache__"]) <= 35
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in MODULES)
-    imported = sum((node.end_lineno or 0) - node.lineno + 1 for file in MODULES for node in import_nodes(file))
+    imported = sum((node.end_lineno or 0) - node.lineno + 1 for file in MODULES for node in source(file).imports)
     assert imported / lines < 0.07, f"{imported} of {lines} lines are imports"
 
 
@@ -263,9 +269,8 @@ def test_no_class_name_occurs_twice():
     """A reader who searches for a class finds one."""
     homes: dict[str, list[str]] = {}
     for file in MODULES:
-        for node in nodes_of(file):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(name_of(file))
+        for name in source(file).classes:
+            homes.setdefault(name, []).append(name_of(file))
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
@@ -310,7 +315,7 @@ def is_false(node: ast.expr) -> bool:
 
 
 def test_source_is_safe_and_knows_no_machine():
-    found = {name_of(file): dangers(nodes_of(file)) for file in MODULES}
+    found = {name_of(file): source(file).dangers for file in MODULES}
     assert {name: dangers for name, dangers in found.items() if dangers} == {}
 
 
