@@ -50,6 +50,7 @@ from .models.repeating import refuse_wrong_repeats, repeats_of, warn_asked_once,
 from .problem import UNREADABLE, Repeat, Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
+from .scoring.among_sound import read_people, refuse_without_verdicts, scores_among_sound
 from .scoring.grouped import averages, family_means, measure_groups, measure_together, weigh_groups
 from .scoring.requirements import (
     group_columns,
@@ -356,6 +357,10 @@ def score(
     average: str = "",
     sizes: Mapping[str, float] | None = None,
     pool_templates: bool = False,
+    verdicts: AnyTable | str | Path | None = None,
+    sound: str = "",
+    judge: str = "",
+    unsound: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
@@ -378,6 +383,10 @@ def score(
     many variants a problem may have; otherwise that is what the heaviest so far weighs.
     The templates of a language model are models of their own, unless `pool_templates` makes them one: a problem then
     counts once for each, in one cluster.
+    `verdicts` of people on some variants (a file, a database of `annotate`, a table) add shares among sound variants:
+    `sound` says which answers mean that one is sound ("fluency+reasoning>=9"; by default by the questions asked),
+    `judge` which column or check of the run has a judge's scores of all variants. `unsound` is the greatest part of
+    variants that may be unsound, and adds bounds that need no verdict.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -388,8 +397,10 @@ def score(
     by = by if not average or average in by else [*by, average]
     using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
-        tables.refuse_unwritable(path, *sources)
+        tables.refuse_unwritable(path, *sources, *([verdicts] if isinstance(verdicts, str | Path) else []))
     check_files(by)
+    with_people = verdicts is not None or unsound is not None
+    refuse_without_verdicts(verdicts, sound, judge, pool_templates)
     settings = IntervalSettings(seed, replicates, confidence, interval, anytime or needs_anytime(require))
     refuse_unknown(require, using)
     more = missing_metrics(require, choose(using)[0])
@@ -401,9 +412,8 @@ def score(
     known = get_task(task).labels if task else ()
     names = Names(columns or {}, labels or {}, known, logs)
     needed = _needed([*(using or USUAL), *more], by, require)
-    plain = len(sources) == 1 and not (
-        columns or labels or logs.bucket_from or rejected or average or sizes or pool_templates
-    )
+    changed = columns or labels or logs.bucket_from or rejected or average or sizes or pool_templates or with_people
+    plain = len(sources) == 1 and not changed
     opened = _open_run(sources[0], needed, known) if plain else None
     table, location, *found = opened or _open(sources, names, rejected)
     if pool_templates:
@@ -420,9 +430,20 @@ def score(
     if weights:
         scores += averages(scores, weights)
     scores += family_means(scores, by)
+    if with_people:
+        people, judged = read_people(verdicts, table, _suite_of(sources), sound, judge, unsound)
+        scores += scores_among_sound(judged, people, by=by, labels=known, settings=settings, where=location)
     if out:
         tables.write([scores.to_polars()], out)
     return scores
+
+
+def _suite_of(sources: Sequence[TableOrPath]) -> pl.DataFrame | None:
+    """The ids and verdicts of checks of a run's variants; None where the answers are not those of one run."""
+    if len(sources) > 1 or isinstance(sources[0], pl.DataFrame) or not is_run(sources[0]):
+        return None
+    parts = [pl.scan_parquet(part, glob=False) for part in RunFolder(sources[0]).parts("buckets")]
+    return pl.concat(parts, how="diagonal_relaxed").select("id", "^check:.*$").collect() if parts else None
 
 
 def _needed(using: Sequence[str], by: Sequence[str], require: Sequence[str]) -> tuple[list[Bound], list[str]]:

@@ -521,3 +521,27 @@ def test_groups_are_ranked_by_shrunk_values(cli, write_jsonl, place):
     assert "shrunk" in cli(*arguments).stdout
     message = "--shrink: groups are shrunk by their Wilson intervals; name a column with --by (by=...)"
     assert message in cli("score", path, "--shrink", rc=2).stderr
+
+
+def test_verdicts_give_shares_among_sound_variants(cli, place):
+    """The table, what it rests on, JSON for programs, and errors that name the option."""
+    rows = [
+        f"b{n},{'' if not v else f'b{n}v{v}'},a,{'b' if (n + v) % 4 == 1 and v else 'a'}"
+        for n in range(60)
+        for v in range(4)
+    ]
+    (place / "answers.csv").write_text("\n".join(["bucket,variant,gold,pred", *rows]) + "\n")
+    said = [f"b{n}v{v},{'no' if (n + v) % 8 == 1 else 'yes'}" for n in range(60) for v in (1, 2)]
+    (place / "verdicts.csv").write_text("\n".join(["id,verdict", *said]) + "\n")
+    arguments = ("score", "answers.csv", "--metric", "flip_rate", "--verdicts", "verdicts.csv")
+    shown = cli(*arguments).stdout
+    assert "flip_rate_sound:people" in shown
+    assert "flip_rate_sound: 120 of 180 variants judged; no judge, trusted" in shown
+    found = {one["metric"]: one for one in json.loads(cli(*arguments, "--json", "--unsound", "0.2").stdout)}
+    assert found["flip_rate_sound:least"]["value"] < found["flip_rate_sound"]["value"] < found["flip_rate"]["value"]
+    assert found["flip_rate_sound"]["signature"].startswith(
+        "flip_rate_sound.v1(judge=none, sound=yes, verdicts=120, trust="
+    )
+    assert "--judge: no such column or check; run a check" in cli(*arguments, "--judge", "stack", rc=2).stderr
+    assert "--sound: needs verdicts of people" in cli("score", "answers.csv", "--sound", "x", rc=2).stderr
+    assert "verdicts.csv" in cli(*arguments, "-o", "verdicts.csv", rc=2).stderr

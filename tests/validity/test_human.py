@@ -202,3 +202,29 @@ def test_the_mean_of_ratings_decides_and_is_the_score(tmp_path):
     assert found == [(True, 80.0), (False, 73.0)]
     with refuses(BadInput):
         checks.make(f"human:{path}(column=similarity, rule=mean)")
+
+
+def test_columns_are_added_up(tmp_path):
+    """MERGE counts variants whose fluency and reasoning sum to 9 or more."""
+    path = tmp_path / "ratings.csv"
+    path.write_text("id,annotator,fluency,reasoning\na,x,5,4\na,y,5,5\nb,x,4,4\nc,x,5,\n")
+    found = judged(path, "a", "b", "c", options='score="fluency+reasoning", least=9')
+    assert [one.keep for one in found] == [True, False, None]
+    check = checks.make(f'human:{path}(score="fluency+reasoning", least=9)')
+    assert check.signature.endswith("#score=fluency+reasoning")
+    assert "score" not in checks.make(f"human:{path}(column=fluency, least=9)").signature
+    with refuses(BadInput, where="human", field="score", fix="give least= or above=, too"):
+        checks.make(f"human:{path}(score=fluency)")
+
+
+@pytest.mark.parametrize("options", ["", 'score="fluency+reasoning", least=9'])
+def test_a_row_for_each_question_is_read_too(tmp_path, options):
+    rows = [("a", "x", 5, 4, False), ("a", "y", 2, 2, False), ("a", "z", 5, 5, True), ("b", "x", 4, 4, False)]
+    lines = [
+        json.dumps({"variant": name, "annotator": who, "question": question, "answer": str(mark), "adjudicated": last})
+        for name, who, fluency, reasoning, last in rows
+        for question, mark in (("fluency", fluency), ("reasoning", reasoning))
+    ]
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("\n".join(lines))
+    assert [one.keep for one in judged(path, "a", "b", options=options)] == [True, False]

@@ -9,7 +9,7 @@ import pytest
 
 from otherwords.errors import BadInput
 from otherwords.storage import tables
-from otherwords.validity.people import COLUMNS, Sound, decide, read_verdicts, usual_rule
+from otherwords.validity.people import COLUMNS, Sound, against_gold, decide, read_verdicts, usual_rule
 
 ROWS = [
     {"bucket": "b", "variant": "01", "form": "sound", "question": "sound", "answer": "yes", "annotator": "P1",
@@ -132,9 +132,18 @@ def test_answers_that_are_no_verdict_are_refused():
         decide(verdicts, Sound(("fluency",), least=3))
     with pytest.raises(BadInput, match="several questions were asked; say which answers"):
         usual_rule(read_verdicts([{"id": "a", "question": one, "answer": "1"} for one in ("x", "y")]))
-    for text in ("", "a+b", "a>", ">=3", "a=3"):
+    for text in ("", "a+b", "a>", ">=3", "a>b", "a+b=3", "a+>=3"):
         with pytest.raises(BadInput, match="cannot read"):
             Sound.parse(text)
+
+
+def test_an_answer_may_be_named_and_a_label_may_be_right():
+    rows = [{"id": f"v{n}", "question": "error", "answer": one} for n, one in enumerate(("none", "Tense", "None "))]
+    assert decide(read_verdicts(rows), Sound.parse("error=none"))["sound"].to_list() == [True, False, True]
+    said = [{"id": f"v{n}", "question": "label", "answer": one} for n, one in enumerate(("Entailment", "neutral", "x"))]
+    known = against_gold(read_verdicts(said), {"v0": "entailment", "v1": "contradiction"})
+    assert usual_rule(known) == Sound(("label",))
+    assert decide(known, usual_rule(known)).select("variant", "sound").rows() == [("v0", True), ("v1", False)]
 
 
 def test_databases_that_cannot_be_read_say_so(tmp_path):

@@ -230,6 +230,16 @@ def print_one_answer(results: Results[Any]) -> None:
         console().print(note, highlight=False, markup=False, soft_wrap=True)
 
 
+def print_verdicts(scores: Sequence[Score]) -> None:
+    """Print, beneath a table of scores, what shares among sound variants rest on."""
+    several = len({one.model for one in scores}) > 1
+    for one in scores:
+        if one.note and one.metric == "flip_rate_sound" and one.low is not None:
+            parts = [*([one.model] if several else []), *([one.group] if one.group else [])]
+            name = f"{one.metric} ({', '.join(parts)})" if parts else one.metric
+            console().print(f"{name}: {one.note}", highlight=False, markup=False, soft_wrap=True)
+
+
 def in_study_order(scores: Sequence[Score], *sources: Any) -> list[Score]:
     """Scores for people: where they are of a run folder, its models stand as the study names them."""
     from ..answers.alignment import is_run

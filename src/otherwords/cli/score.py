@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import in_study_order, print_gates, print_json, print_one_answer, print_table
+from .display import in_study_order, print_gates, print_json, print_one_answer, print_table, print_verdicts
 
 
 def score(
@@ -57,6 +57,38 @@ def score(
         bool,
         typer.Option("--pool-templates", help="Count the templates of a language model as one model."),
     ] = False,
+    verdicts: Annotated[
+        str,
+        typer.Option(
+            "--verdicts",
+            metavar="FILE",
+            help="Verdicts of people on some variants, for shares among sound ones: a file of annotate, or a table.",
+        ),
+    ] = "",
+    sound: Annotated[
+        str,
+        typer.Option(
+            "--sound",
+            metavar="RULE",
+            help="Which answers mean sound: QUESTION, QUESTION=ANSWER, fluency+reasoning>=9, ... Default: by form.",
+        ),
+    ] = "",
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge",
+            metavar="COLUMN",
+            help="A judge's scores of all variants: a column, or a check of the run. Default: the run's only one.",
+        ),
+    ] = "",
+    unsound: Annotated[
+        float | None,
+        typer.Option(
+            "--unsound",
+            metavar="SHARE",
+            help="The greatest part of variants that may be unsound: adds bounds that need no verdict.",
+        ),
+    ] = None,
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the scores there too: .jsonl, .csv, ..., or -."),
@@ -103,6 +135,10 @@ def score(
         average=average,
         sizes=opt.numbers(size, "--size"),
         pool_templates=pool_templates,
+        verdicts=verdicts or None,
+        sound=sound,
+        judge=judge,
+        unsound=unsound,
         out=out or None,
     )
     if json and out != "-":  # which has the same as JSON lines
@@ -110,4 +146,5 @@ def score(
     elif not quiet and out != "-":
         print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(scores)
+        print_verdicts(scores)
     print_gates(check(require, scores), quiet)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..errors import BadInput
 from .bootstrap import Array
-from .intervals import degrees_of_freedom, share_ends
+from .intervals import degrees_of_freedom, share_ends, slopes
 
 #: What is summed over the variants of a cluster. `w` is the weight of a verdict, 0 where there is none; the last four
 #: are of judged variants that count, and of those that do not: how many, and the sums of (w h)^2.
@@ -174,8 +174,10 @@ def _floor(each: dict[str, Array], sums: dict[str, Array], value: Array, scale: 
         hits = np.nan_to_num(sums["wfs"] / sums["f"])
         others = np.nan_to_num((sums["ws"] - sums["wfs"]) / (sums["n"] - sums["f"]))
     hits, others, rate = np.clip(hits, 0, 1)[..., None], np.clip(others, 0, 1)[..., None], value[..., None]
-    influence = each["f"] * (1 - rate) * hits - (each["n"] - each["f"]) * rate * others
-    return np.asarray((influence**2).sum(axis=-1) / scale**2)
+    rest = each["n"] - each["f"]
+    mean = each["f"] * (1 - rate) * hits - rest * rate * others
+    spread = each["f"] * (1 - rate) ** 2 * hits * (1 - hits) + rest * rate**2 * others * (1 - others)
+    return np.asarray((mean**2 + spread).sum(axis=-1) / scale**2)
 
 
 def verdicts_to_halve(found: Powered, verdicts: int, variants: int) -> int | None:
@@ -190,3 +192,68 @@ def verdicts_to_halve(found: Powered, verdicts: int, variants: int) -> int | Non
         return None
     falling = max(error - floor, 0.0) / (1 / verdicts - 1 / variants)
     return max(1, int(np.ceil(1 / ((error / 4 - floor) / falling + 1 / variants))) - verdicts)
+
+
+# Beside it: two strata, and bounds
+
+
+def two_strata(
+    hits: Array, judge: Array, sound: Array, weight: Array, cluster: Array, confidence: float = 0.95
+) -> tuple[float, float, float]:
+    """The share from the sound parts q1 and q0 of what counts and of the rest: f q1 / (f q1 + (1 - f) q0).
+
+    Each part is what the judge accepts, corrected by its sensitivity and specificity on the variants that people judged
+    (Rogan and Gladen 1978); where the judge cannot tell sound from unsound there, it is the part that people accept.
+    Gives the value and both ends of its interval; NaN where one of the two kinds has no verdict.
+    """
+    accepted, asked = (judge >= 0.5).astype(float), ~np.isnan(sound)
+    w, s = np.where(asked, weight, 0.0), np.where(asked, sound, 0.0)
+    columns = []
+    for kind in (1 - hits, hits):
+        cells = (kind * accepted, kind * (1 - accepted))
+        columns += [kind, kind * accepted, *(w * s * cell for cell in cells), *(w * (1 - s) * cell for cell in cells)]
+    size = int(cluster.max()) + 1
+    rows = np.stack([np.bincount(cluster, column, size) for column in columns], axis=1)
+    sums = rows.sum(axis=0)
+    corrected = tuple(_tells_apart(sums[start : start + 6]) for start in (0, 6))
+
+    def combine(totals: Array) -> Array:
+        others, own = (_sound_part(totals[..., start : start + 6], corrected[start // 6]) for start in (0, 6))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            counted = totals[..., 6] * own
+            return np.asarray(counted / (counted + totals[..., 0] * others))[..., None]
+
+    value = combine(sums)
+    influence = rows @ slopes(combine, sums)[:, 0]
+    judged = (np.bincount(cluster, w, size) > 0).sum()
+    squares, fourths = ((influence**power).sum() for power in (2, 4))
+    spread = (squares * size / max(size - 1, 1), degrees_of_freedom(size, squares, fourths), judged)
+    low, high = share_ends(value[0], spread, confidence)
+    return float(value[0]), float(low), float(high)
+
+
+def _tells_apart(sums: Array) -> bool:
+    """Whether a judge finds sound variants sound clearly more often than unsound ones."""
+    _, _, right, missed, wrong, found = sums
+    if not (right + missed) or not (wrong + found):
+        return False
+    return bool(right / (right + missed) + found / (wrong + found) - 1 > 0.2)
+
+
+def _sound_part(sums: Array, corrected: bool) -> Array:
+    whole, accepted, right, missed, wrong, found = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if not corrected:
+            return np.asarray((right + missed) / (right + missed + wrong + found))
+        sensitivity, specificity = right / (right + missed), found / (wrong + found)
+        part = (accepted / whole + specificity - 1) / (sensitivity + specificity - 1)
+    return np.asarray(np.clip(part, 0, 1))
+
+
+def share_bounds(share: float, unsound: float) -> tuple[float, float]:
+    """What a share may be among sound variants if at most this part of all is unsound (Horowitz and Manski 1995).
+
+    >>> [round(end, 3) for end in share_bounds(0.2, 0.1)]
+    [0.111, 0.222]
+    """
+    return max(0.0, (share - unsound) / (1 - unsound)), min(1.0, share / (1 - unsound))

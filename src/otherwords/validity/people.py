@@ -14,7 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from ..datasets.source import plain_records
 from ..errors import BadInput, MissingExtra, shorten
+from ..problem import label_key
 from ..storage import tables
 from ..storage.in_memory import AnyTable, frame_or_name
 
@@ -37,8 +39,8 @@ VIEW = "verdicts"
 OTHER_NAMES = {"id": "variant", "verdict": "answer"}
 YES = frozenset({"yes", "y", "true", "1", "valid", "keep", "sound", "good", "ok"})
 NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
-#: How tables write that there is nothing; what pandas and R write among them.
-BLANK = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
+#: How tables write that there is nothing; what pandas and R write among them. "None" may be an answer.
+BLANK = frozenset({"", "na", "n/a", "nan", "null", "<na>"})
 #: How a file that is a SQLite database begins.
 _SQLITE = b"SQLite format 3\0"
 _SERVERS = ("postgresql://", "postgres://")
@@ -63,14 +65,24 @@ def read_verdicts(source: AnyTable | str | Path) -> pl.DataFrame:
     return filled
 
 
+def has_questions(path: Path) -> bool:
+    """Whether a file is a database, or a table with a row for each question, and not one for each variant."""
+    if not path.is_file() or _is_database(path):
+        return path.is_file()
+    first = next(iter(plain_records(path)), None)
+    return first is not None and {"question", "answer"} <= set(first.row)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
 def _read(source: str) -> pl.DataFrame:
     if source.startswith(_SERVERS):
         return _from_postgres(source)
-    path = Path(source)
-    if path.is_file():
-        with path.open("rb") as file:
-            if file.read(len(_SQLITE)) == _SQLITE:
-                return _from_sqlite(path)
+    if Path(source).is_file() and _is_database(Path(source)):
+        return _from_sqlite(Path(source))
     return tables.read(source, texts=("question", "answer", "annotator", "form", "verdict"))
 
 
@@ -160,27 +172,29 @@ def _refuse_unusable(table: pl.DataFrame, where: str) -> None:
 
 @dataclass(frozen=True)
 class Sound:
-    """Which answers mean that a variant is sound: the sum of some questions, held against a mark, or a yes.
+    """Which answers mean that a variant is sound: the sum of some questions, held against a mark; this answer; a yes.
 
-    >>> Sound.parse("fluency+reasoning>=9"), Sound.parse("equivalent")
-    (Sound(questions=('fluency', 'reasoning'), least=9.0, above=None), Sound(questions=('equivalent',), least=None, \
-above=None))
+    >>> [str(Sound.parse(text)) for text in ("fluency + reasoning >= 9", "error=none", "equivalent")]
+    ['fluency+reasoning>=9', 'error=none', 'equivalent']
     """
 
     questions: tuple[str, ...]
     least: float | None = None
     above: float | None = None
+    answer: str = ""
 
     @classmethod
     def parse(cls, text: str, field: str = "sound") -> "Sound":
-        """From `QUESTION`, or `QUESTION+QUESTION>=MARK` (or `>`)."""
-        found = re.fullmatch(r"\s*([^<>=+]+(?:\+[^<>=+]+)*?)\s*(?:(>=|>)\s*(-?\d+(?:\.\d+)?))?\s*", text)
-        if found is None or ("+" in found[1] and not found[2]):
-            fix = "write QUESTION for a yes, or QUESTION>=MARK, or QUESTION+QUESTION>=MARK"
+        """From `QUESTION`, `QUESTION=ANSWER`, or `QUESTION+QUESTION>=MARK` (or `>`)."""
+        found = re.fullmatch(r"\s*([^<>=+]+(?:\+[^<>=+]+)*?)\s*(?:(>=|>|=)\s*([^<>=]+?))?\s*", text)
+        names = tuple(name.strip() for name in found[1].split("+")) if found else ()
+        sign, mark = (found[2] or "", found[3] or "") if found else ("", "")
+        if len(names) == 1 and names[0] and sign in ("", "="):
+            return cls(names, answer=mark.lower())
+        if not all(names) or sign not in (">=", ">") or not re.fullmatch(r"-?\d+(\.\d+)?", mark):
+            fix = "write QUESTION for a yes, QUESTION=ANSWER, or QUESTION>=MARK or QUESTION+QUESTION>=MARK for ratings"
             raise BadInput(f"cannot read {text!r}", field=field, fix=fix)
-        names = tuple(name.strip() for name in found[1].split("+"))
-        mark = float(found[3]) if found[2] else None
-        return cls(names, mark if found[2] == ">=" else None, mark if found[2] == ">" else None)
+        return cls(names, float(mark) if sign == ">=" else None, float(mark) if sign == ">" else None)
 
     def __str__(self) -> str:
         """As it is parsed.
@@ -188,16 +202,9 @@ above=None))
         >>> str(Sound(("similarity",), above=75.0)), str(Sound(("",)))
         ('similarity>75', '')
         """
-        mark = "" if self.least is None and self.above is None else f"{self._sign}{self._mark:g}"
-        return "+".join(self.questions) + mark
-
-    @property
-    def _sign(self) -> str:
-        return ">=" if self.least is not None else ">"
-
-    @property
-    def _mark(self) -> float:
-        return self.least if self.least is not None else self.above or 0.0
+        sign, mark = (">=", self.least) if self.least is not None else (">", self.above)
+        end = f"={self.answer}" if self.answer else "" if mark is None else f"{sign}{mark:g}"
+        return "+".join(self.questions) + end
 
     @property
     def is_rating(self) -> bool:
@@ -206,6 +213,7 @@ above=None))
 
 
 #: What counts as sound where a form asks these questions; MERGE counts F+R >= 9, PaRTE a similarity above 75.
+#: A label is a yes where it is the right one (`against_gold`).
 USUAL = (
     Sound(("fluency", "reasoning"), least=9.0),
     Sound(("similarity",), above=75.0),
@@ -213,6 +221,7 @@ USUAL = (
     Sound(("valid",)),
     Sound(("equivalent",)),
     Sound(("sound",)),
+    Sound(("label",)),
 )
 
 
@@ -228,8 +237,21 @@ def usual_rule(verdicts: pl.DataFrame, where: str = "the verdicts") -> Sound:
     return found
 
 
+def against_gold(verdicts: pl.DataFrame, gold: Mapping[str, str]) -> pl.DataFrame:
+    """Verdicts in which a label that people found right is a yes where it is the variant's in the data, else a no."""
+    known = verdicts["variant"].replace_strict(gold, default=None, return_dtype=pl.String)
+    right = [
+        None if label is None else label_key(label) == label_key(answer)
+        for label, answer in zip(known, verdicts["answer"], strict=True)
+    ]
+    said = pl.Series("answer", ["yes" if one else "no" for one in right], dtype=pl.String)
+    labels = pl.col("question") == "label"
+    marked = verdicts.with_columns(pl.when(labels).then(said).otherwise(pl.col("answer")).alias("answer"))
+    return marked.filter(~labels | pl.Series([one is not None for one in right], dtype=pl.Boolean))
+
+
 def votes(verdicts: pl.DataFrame, rule: Sound, where: str = "the verdicts") -> pl.DataFrame:
-    """One row for each item and annotator that answered all questions of the rule: whether it is sound to them."""
+    """One row for each item and annotator that answered all questions of the rule: their `mark`, and if it is sound."""
     if lost := [name for name in rule.questions if name not in set(verdicts["question"])]:
         there = ", ".join(verdicts["question"].unique().sort().to_list())
         raise BadInput("nobody was asked this", where=where, field=lost[0], fix=f"there are {there}")
@@ -243,7 +265,7 @@ def votes(verdicts: pl.DataFrame, rule: Sound, where: str = "the verdicts") -> p
     both = both.filter(pl.col("answers") == len(rule.questions)).drop("answers", "row", strict=False)
     least, above = rule.least, rule.above
     yes = pl.col("mark") > (above if above is not None else 0.0) if least is None else pl.col("mark") >= least
-    return both.with_columns(yes.alias("sound")).drop("mark")
+    return both.with_columns(yes.alias("sound"))
 
 
 def _marks(own: pl.DataFrame, rule: Sound, where: str) -> pl.Series:
@@ -252,6 +274,8 @@ def _marks(own: pl.DataFrame, rule: Sound, where: str) -> pl.Series:
     if rule.is_rating:
         marks, fix = texts.cast(pl.Float64, strict=False), "give a number"
         marks = marks.set(marks.is_infinite() | marks.is_nan(), None)
+    elif rule.answer:
+        return (texts == rule.answer).cast(pl.Float64)
     else:
         known = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0), "1.0": 1.0, "0.0": 0.0}
         marks = texts.replace_strict(known, default=None, return_dtype=pl.Float64)
