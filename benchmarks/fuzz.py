@@ -34,6 +34,7 @@ TINY_CASES, TINY_PROCESSES = len(fuzzing.TEMPLATES), 1
 #: Seconds after which a command hangs.
 PATIENCE = 120
 ROOT = Path(__file__).parents[1]
+#: What every command did: large, and made again from the seed, so not in the repository.
 LOG = Path(__file__).parent / "results" / "fuzz.jsonl.xz"
 
 

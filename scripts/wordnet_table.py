@@ -83,14 +83,12 @@ def lines(path: Path) -> Iterator[str]:
 def write(name: str, rows: list[str]) -> None:
     """Pack lines without a time stamp, and print the checksum of what was packed."""
     content = ("\n".join(rows) + "\n").encode()
-    path = ASSETS / ("synsets.parquet" if name == "synsets" else f"{name}.tsv.gz")
-    if name == "synsets":  # smaller than gzip, and as fast to read
-        one = {"row_group_size": len(rows), "data_page_size": 1 << 30}
-        pl.DataFrame({"line": rows}).write_parquet(
-            path, statistics=False, compression="zstd", compression_level=22, **one
-        )
-    else:
+    path = ASSETS / (f"{name}.tsv.gz" if name == "exceptions" else f"{name}.parquet")
+    if name == "exceptions":
         path.write_bytes(gzip.compress(content, 9, mtime=0))
+    else:  # smaller than gzip, and as fast to read
+        text = pl.DataFrame({"text": [content.decode()]})
+        text.write_parquet(path, statistics=False, compression="zstd", compression_level=22)
     print(
         f"{hashlib.sha256(content).hexdigest()}  {name}.tsv  {len(rows):,} lines, {path.stat().st_size:,} bytes packed"
     )

@@ -25,10 +25,9 @@ ASSETS = Path(otherwords.__file__).parent / "assets" / "wordnet"
 
 
 def unpacked(name: str) -> bytes:
-    if name == "synsets":
-        lines = pl.read_parquet(ASSETS / "synsets.parquet")["line"].to_list()
-        return "".join(f"{line}\n" for line in lines).encode()
-    return gzip.decompress((ASSETS / f"{name}.tsv.gz").read_bytes())
+    if name == "exceptions":
+        return gzip.decompress((ASSETS / f"{name}.tsv.gz").read_bytes())
+    return pl.read_parquet(ASSETS / f"{name}.parquet")["text"][0].encode()
 
 
 @pytest.mark.parametrize("name", ["synsets", "index", "exceptions"])
