@@ -278,6 +278,18 @@ def test_the_files_on_the_page_about_clusters_can_be_read() -> None:
         assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0, script
 
 
+def test_the_pipelines_on_the_page_about_other_harnesses_are_right() -> None:
+    """GitHub's example gives the action inputs that it has, and GitLab's runs a command that parses."""
+    yaml = pytest.importorskip("yaml")
+    github, gitlab = map(yaml.safe_load, blocks(ROOT / "docs" / "among-others.md", "yaml"))
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    [step] = [one for one in github["jobs"]["wording"]["steps"] if one["uses"].startswith("otherwords/")]
+    assert set(step["with"]) <= set(inputs)
+    [command] = [line for line in gitlab["wording"]["script"] if line.startswith("otherwords ")]
+    parse(command)
+    assert gitlab["wording"]["artifacts"]["reports"]["junit"] in command
+
+
 def test_what_a_cluster_costs_follows_from_the_measured_rate() -> None:
     measured = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8"))["results"]
     rate = round(measured["in calls of 20,000: fused"]["pairs_per_s"], -3)

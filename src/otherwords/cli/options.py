@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -257,6 +258,24 @@ Require = Annotated[
     ),
 ]
 
+Baseline = Annotated[
+    str,
+    typer.Option("--baseline", metavar="ANSWERS", help="Compare with these answers: a run folder, a table or a log."),
+]
+NoWorse = Annotated[
+    list[str],
+    typer.Option(
+        "--no-worse",
+        metavar="GATE",
+        help="With --baseline: exit with 1 unless it is shown, as in 'flip_rate<=0.02' (at most two points more than "
+        "the baseline) or 'accuracy_original>=-0.02'; may be repeated.",
+    ),
+]
+Junit = Annotated[str, typer.Option("--junit", metavar="FILE.xml", help="Write gates as JUnit XML, too.")]
+BuildSummary = Annotated[
+    str, typer.Option("--summary", metavar="FILE.md", help="Write gates and scores in Markdown, too.")
+]
+
 
 def numbers(options: Iterable[str], flag: str) -> dict[str, float]:
     """Read NAME=NUMBER options.
@@ -319,6 +338,22 @@ def log_options(bucket_from: str, scorer: str, graded: bool) -> "LogOptions":
     from ..harnesses.samples import LogOptions
 
     return LogOptions(bucket_from, scorer, graded)
+
+
+def refuse_wrong_build(baseline: str, no_worse: list[str], junit: str, summary: str, *inputs: str) -> None:
+    """Refuse, before any work, what cannot be compared with a baseline or written."""
+    from ..scoring.builds import parse_baseline, refuse_wrong_files
+
+    parse_baseline(no_worse)
+    if bool(baseline) != bool(no_worse):
+        raise BadInput(
+            "--baseline and --no-worse belong together", fix="as in --baseline runs/old --no-worse 'flip_rate<=0.02'"
+        )
+    if baseline and not Path(baseline).exists():
+        raise BadInput("no such file or folder", where=baseline, field="--baseline")
+    if baseline and len(inputs) > 1:
+        raise BadInput(f"--baseline is for one table, not {len(inputs)}", fix="give one ANSWERS")
+    refuse_wrong_files(junit, summary, baseline or None, *inputs)
 
 
 def given(**options: str) -> dict[str, str]:

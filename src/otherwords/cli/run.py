@@ -92,6 +92,10 @@ def run(
         ),
     ] = None,
     require: opt.Require = [],  # noqa: B006
+    baseline: opt.Baseline = "",
+    no_worse: opt.NoWorse = [],  # noqa: B006
+    junit: opt.Junit = "",
+    summary: opt.BuildSummary = "",
     max_requests: opt.MaxRequests = None,
     max_cost: opt.MaxCost = None,
     prices: opt.PriceTable = "",
@@ -107,10 +111,12 @@ def run(
     from ..running.estimating import estimate
     from ..running.runner import run as run_study
     from ..running.study import read_study
+    from ..scoring.builds import check_baseline, write_build_files
     from ..storage.run_folder import RunFolder
     from ..validity.funnel import funnel, scans
     from .tables import score_table
 
+    opt.refuse_wrong_build(baseline, no_worse, junit, summary, *([out] if out else []))
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "templates": template,
         "metrics": metric, "by": by, "task": task,
@@ -146,4 +152,10 @@ def run(
         print_one_answer(result.scores)
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
-    print_gates(result.gates, quiet)
+    gates, differences = list(result.gates), []
+    if baseline:
+        kinds = {"seed": settled.seed, "replicates": settled.replicates, "confidence": settled.confidence}
+        more, differences = check_baseline(result.folder, baseline, no_worse, interval=settled.interval, **kinds)
+        gates += more
+    write_build_files(result.scores, gates, differences, junit=junit, summary=summary)
+    print_gates(gates, quiet)

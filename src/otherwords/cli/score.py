@@ -37,6 +37,10 @@ def score(
         typer.Option("--shrink", help="With --by: rank groups by values shrunk towards each other, small groups most."),
     ] = False,
     require: opt.Require = [],  # noqa: B006
+    baseline: opt.Baseline = "",
+    no_worse: opt.NoWorse = [],  # noqa: B006
+    junit: opt.Junit = "",
+    summary: opt.BuildSummary = "",
     largest: Annotated[
         int,
         typer.Option(
@@ -110,10 +114,12 @@ def score(
     case, spacing and number format. Of several tables, one without `model` names its model after its file.
     """
     from ..pipeline import score as measure
+    from ..scoring.builds import check_baseline, write_build_files
     from ..scoring.gates import check
     from ..storage.tables import read
     from .tables import score_table
 
+    opt.refuse_wrong_build(baseline, no_worse, junit, summary, *answers)
     given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
     names["logs"] = opt.log_options(bucket_from, scorer, graded)
@@ -147,4 +153,10 @@ def score(
         print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(scores)
         print_verdicts(scores)
-    print_gates(check(require, scores), quiet)
+    gates, differences = check(require, scores), []
+    if baseline:
+        settings = {"seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval}
+        more, differences = check_baseline(given[0], baseline, no_worse, task=task, **names, **settings)
+        gates += more
+    write_build_files(scores, gates, differences, junit=junit, summary=summary)
+    print_gates(gates, quiet)

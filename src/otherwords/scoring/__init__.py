@@ -1,5 +1,6 @@
 """Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
+from .builds import check_baseline, junit_xml, markdown
 from .compare import compare, compare_groups
 from .count_tests import CountTest, count_tests
 from .difference import Difference
@@ -14,10 +15,13 @@ __all__ = [
     "IntervalSettings",
     "Results",
     "check",
+    "check_baseline",
     "choose",
     "compare",
     "compare_groups",
     "count_tests",
     "enforce",
+    "junit_xml",
+    "markdown",
     "measure",
 ]
