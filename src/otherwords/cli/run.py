@@ -152,7 +152,8 @@ def run(
         print_one_answer(result.scores)
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
-    gates, differences = list(result.gates), []
+    gates = list(result.gates)
+    differences: list[Any] = []
     if baseline:
         kinds = {"seed": settled.seed, "replicates": settled.replicates, "confidence": settled.confidence}
         more, differences = check_baseline(result.folder, baseline, no_worse, interval=settled.interval, **kinds)

@@ -153,7 +153,8 @@ def score(
         print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(scores)
         print_verdicts(scores)
-    gates, differences = check(require, scores), []
+    gates = check(require, scores)
+    differences: list[Any] = []
     if baseline:
         settings = {"seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval}
         more, differences = check_baseline(given[0], baseline, no_worse, task=task, **names, **settings)
