@@ -98,8 +98,8 @@ def annotate(
     web.refuse_name(behind_tls)
     text = {"consent": _consent(consent)} if consent else {}
     settings = web.Settings(mode=mode, number=number, overlap=overlap, seed=seed, judge=judge, **text)
-    web.warn_unprotected(host, behind_tls)
     bound = web.bind(host, port)  # before anything is written
+    web.warn_unprotected(host, behind_tls)
     try:
         store = web.open_project(suite, form, out, settings, task=task, tests=tests)
         try:
@@ -125,9 +125,9 @@ def _ready(site: Any, annotators: int, json: bool) -> None:
         links = [_invitation(one, site.link(one.token)) for one in invited]
         print_json({"address": site.address, "invitations": links})
         return
-    print_line(f"{site.form.title}: {site.address}")
+    typer.echo(f"{site.form.title}: {site.address}")
     for one in invited:
-        print_line(f"{one.person.role} {one.person.pseudonym}: {site.link(one.token)}")
+        typer.echo(f"{one.person.role} {one.person.pseudonym}: {site.link(one.token)}")
     print_line("Each link works once, for 7 days; more: otherwords verdicts invite. Ctrl-C ends it.")
 
 
@@ -161,7 +161,7 @@ def invite(
         print_json(rows)
         return
     for row in rows:
-        print_line(f"{row['role']} {row['pseudonym']}: {row['link']}")
+        typer.echo(f"{row['role']} {row['pseudonym']}: {row['link']}")
 
 
 @app.command()

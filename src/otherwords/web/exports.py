@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import sqlalchemy as sa
 
-from ..errors import BadInput
+from ..errors import BadInput, UnknownName
 from ..problem import Problem, Task
 from ..significance.agreement import agreement
 from ..storage import tables
@@ -50,6 +50,8 @@ def _series(name: str, kind: Any, values: tuple[Any, ...]) -> pl.Series:
 
 def export(store: Store, what: str, out: str) -> int:
     """Write one of `EXPORTS` to a file; return how many rows it has. The card is Markdown."""
+    if what not in EXPORTS:
+        raise UnknownName(f"no export {what!r}; there are {', '.join(EXPORTS)}")
     if what == "card":
         return _write_card(store, out)
     tables.refuse_unwritable(out)
