@@ -21,11 +21,13 @@ def suite(tmp_path: Path) -> str:
 
 @pytest.fixture
 def site(tmp_path: Path, suite: str) -> Iterator[Callable[..., Site]]:
-    """Serve a form: `site("sound", overlap=2)`; rows of another suite as `rows`."""
+    """Serve a form: `site("sound", overlap=2)`; of other `rows`, or of a `source` such as a run."""
     with ExitStack() as open_ones:
 
-        def serve(form: str, rows: Any = None, tests: str = "", served: Any = None, **settings: Any) -> Site:
-            data = write_rows(tmp_path / "other.jsonl", rows) if rows else suite
+        def serve(
+            form: str, rows: Any = None, tests: str = "", served: Any = None, source: str = "", **settings: Any
+        ) -> Site:
+            data = source or (write_rows(tmp_path / "other.jsonl", rows) if rows else suite)
             store = web.open_project(
                 [data], form, str(tmp_path / "verdicts.db"), web.Settings(**settings), tests=tests,
                 task="a-nli" if rows and "obs1" in rows[0] else "",

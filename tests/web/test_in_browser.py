@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 
 import browsing
 import pytest
-from annotating import ANLI, NLI
+from annotating import ANLI, NLI, write_rows
 
+import otherwords as ow
 from otherwords import web
 
 pytestmark = pytest.mark.slow
@@ -57,9 +58,23 @@ def work(visit, turn=0):
     return count
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run whose model answers at random."""
+    folder = tmp_path_factory.mktemp("run")
+    source = write_rows(folder / "rows.jsonl", NLI)
+    ow.run(ow.Study(data=[source], models=["scripted"], vary=[], canary=False, replicates=50), out=folder / "run")
+    return str(folder / "run")
+
+
+#: Which answers of a form mean that a variant is sound, where that is not known; paraphrases are no verdicts.
+RULES = {"grammar": "error=none"}
+
+
+@pytest.mark.filterwarnings("ignore:.*verdicts", "ignore:.*clusters")
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_by_two_annotators(browser, site, form, tmp_path):
-    pages = site(form)
+def test_every_form_by_two_annotators(browser, site, run, form, tmp_path):
+    pages = site(form, source=run)
     counts = []
     for turn in range(2):
         with joined(browser, pages) as visit:
@@ -73,6 +88,11 @@ def test_every_form_by_two_annotators(browser, site, form, tmp_path):
     assert table["annotator"].n_unique() == 2
     assert table.filter(table["annotator"] == "annotator-1").height == table.height / 2
     assert web.export(pages.store, "verdicts", str(tmp_path / "verdicts.parquet")) == table.height
+    if pages.form.rewords:
+        assert len(web.rewordings(pages.store)) == table.height
+        return
+    scores = ow.score(run, ["flip_rate"], verdicts=pages.store.name, sound=RULES.get(form, ""), replicates=50)
+    assert [one.name for one in scores if "sound" in one.name]
 
 
 def test_two_hypotheses_are_on_tabs(browser, site):

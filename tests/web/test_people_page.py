@@ -49,17 +49,20 @@ def test_the_page_is_what_happens(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("OTHERWORDS_CACHE", str(tmp_path / "cache.sqlite"))
     given = dict(os.environ)
-    reader = Reader()
+    reader, shown = Reader(processes=True), ""
     for block in STORY:
         if "served" in block.marks:
-            served(block.text, pages=40)
+            served(block.text, pages=100)
             continue
         out, err = reader.follow(block)
+        shown += out
         if block.shown:
             assert not differs(block.shown.text, out, err, vary="numbers vary" in block.marks), (
                 f"{block.text}\n{out}{err}"
             )
     os.environ.clear()
     os.environ.update(given)
+    assert "flip_rate_sound" in shown
+    assert "Krippendorff" in shown or "alpha" in shown
     assert (tmp_path / "card.md").read_text(encoding="utf-8").startswith("# Verdicts: Is the new wording sound?")
-    assert (tmp_path / "verdicts.csv").read_text(encoding="utf-8").count("\n") == 1 + 2 * 40
+    assert (tmp_path / "verdicts.csv").read_text(encoding="utf-8").count("\n") == 1 + 2 * 100
