@@ -127,6 +127,14 @@ def test_what_is_no_table_is_refused(change: dict[str, Any]) -> None:
         Table(**{**given, **change})
 
 
+def test_long_texts_are_broken_into_lines_where_a_table_is_wider_than_a_page() -> None:
+    text = "A man in a blue shirt is standing on a ladder, cleaning a window of a large house."
+    columns = [TableColumn("premise"), TableColumn("hypothesis"), TableColumn("label"), TableColumn("rate", "share")]
+    wide = Table("wide", "Texts", columns, [[text, text, "neutral", 0.5]])
+    assert re.search(r"\{@\{\}p\{(\d+)pt\}p\{\1pt\}lr@\{\}\}", wide.latex())
+    assert "{@{}llr@{}}" in Table("narrow", "Texts", columns[1:], [["Short.", "neutral", 0.5]]).latex()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed (texlive-latex-recommended)")
 def test_latex_compiles(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ _UNPRINTED = "ĦħĸĿŀŉŦŧ"
 _PRINTED = re.compile(r"[\x20-\x7e\u00a1-\u017e]")
 #: Points above which a table is set across both columns of a page, and above which in the smallest letters.
 _COLUMN, _PAGE = 235, 470
+#: Points from which on a text is long: in a table wider than a page it is broken into lines.
+_LONG = 110
 
 Unit = Literal["text", "share", "number", "count", "p"]
 Plain = str | float | int | bool | None
@@ -141,7 +143,7 @@ class Table:
     def latex(self) -> str:
         r"""A `table` environment; its document needs `\usepackage[T1]{fontenc}\usepackage{booktabs}`."""
         star, size = ("*" if self._points > _COLUMN else ""), ("\\scriptsize" if self._points > _PAGE else "\\small")
-        sides = "".join("l" if one.unit == "text" else "r" for one in self.columns)
+        sides = "".join(self._latex_sides())
         lines = [
             "% \\usepackage[T1]{fontenc}\\usepackage{booktabs}",
             f"\\begin{{table{star}}}[t]",
@@ -161,16 +163,31 @@ class Table:
         ]
         return "\n".join([*lines, ""])
 
+    def _latex_sides(self) -> list[str]:
+        """How columns are set: in a table wider than a page, long texts get lines within what numbers leave them."""
+        widths = self._widths()
+        long = [one.unit == "text" and width > _LONG for one, width in zip(self.columns, widths, strict=True)]
+        left = _PAGE - sum(width for width, broken in zip(widths, long, strict=True) if not broken)
+        wide = max(left / max(sum(long), 1) - 8, 40) if sum(widths) > _PAGE else 0
+        return [
+            f"p{{{wide:.0f}pt}}" if broken and wide else "l" if one.unit == "text" else "r"
+            for one, broken in zip(self.columns, long, strict=True)
+        ]
+
     @property
     def _points(self) -> float:
-        """About how wide it is in print: intervals and published values have smaller letters."""
+        """About how wide it is in print."""
+        return float(sum(self._widths()))
+
+    def _widths(self) -> list[float]:
+        """About how wide columns are: intervals and published values have smaller letters."""
         rows = [[len(one.name) * 4.6 for one in self.columns]]
         for row in self.cells:
             pairs = zip(row, self.columns, strict=True)
             rows.append(
                 [4.6 * len(cell_text(one.value, column)) + 3.8 * len(_extra(one, column)) for one, column in pairs]
             )
-        return float(sum(max(column) + 8 for column in zip(*rows, strict=True)))
+        return [max(column) + 8 for column in zip(*rows, strict=True)]
 
     def _latex_groups(self) -> list[str]:
         """The headings of groups of columns, each over a line of its own."""
