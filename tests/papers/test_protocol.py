@@ -7,9 +7,9 @@ import re
 import polars as pl
 import pytest
 
-from otherwords.errors import BadInput
+from otherwords.errors import BadInput, OtherwordsError
 from otherwords.papers import protocol
-from otherwords.papers.protocol import PaperResults, PaperSettings, Protocol, run_paper
+from otherwords.papers.protocol import PaperResults, PaperSettings, Protocol, find_protocol, run_paper
 from otherwords.pipeline import score
 from otherwords.report.figures import Axis, Figure, Panel, Series
 from otherwords.report.tables import Table, TableCell, TableColumn
@@ -115,3 +115,56 @@ def test_bad_settings_are_refused_before_any_work(tmp_path, change, message):
     with pytest.raises(Exception, match=message):
         run_paper(Flips, {**SETTINGS, **change}, out=tmp_path / "flips")
     assert not (tmp_path / "flips").exists()
+
+
+# File, key, and what would work, before any work
+
+
+def in_toml(folder, paper: str, changes: dict[str, str]):
+    """The template of a paper with something of it changed."""
+    text = find_protocol(paper).template()
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("paper", "changes", "found"),
+    [
+        ("paranlu", {"seed = 1": "sead = 2"}, "mine.toml: sead: no such setting; did you mean seed?"),
+        (
+            "paranlu",
+            {'data = "everyday" ': 'data = "none.jsonl" '},
+            "mine.toml: datasets.everyday.data: none.jsonl: no",
+        ),
+        ("paranlu", {'judge = "nli-small"': 'judge = "nobody"'}, "mine.toml: judge: no models named 'nobody'"),
+        ("paranlu", {'how = "none"': 'how = "sample"\nn = 200'}, "mine.toml: datasets.everyday: select.n: too few"),
+        ("paranlu", {'how = "none"': 'how = "sample"\nby = "kind"'}, "mine.toml: datasets.everyday: select.by: no col"),
+        ("paranlu", {'model = "bag_of_words"': 'model = "hf:/none"'}, "mine.toml: models.bag-of-words: hf:/none: no f"),
+        (
+            "paranlu",
+            {"# family": "x", 'generator = "recorded"': 'paraphrases = "no.csv"'},
+            "paraphrases: no.csv: no such",
+        ),
+        ("parte", {'verify = ["stack"]': 'verify = ["human:none.csv"]'}, "mine.toml: verify: none.csv: no such file"),
+        ("parte", {'source_column = ""': 'source_column = "from"'}, "mine.toml: datasets.everyday: source_column: no"),
+        (
+            "parte",
+            {"# label_map": "label_map = {a = 'maybe'} #"},
+            "mine.toml: models.nli-small.label_map: 'maybe' is no",
+        ),
+        ("merge", {'counts = "reached"': 'corrected = "none.csv"'}, "mine.toml: corrected: none.csv: no such file"),
+        ("merge", {'classes = ["noun"': 'classes = ["pronoun"'}, "mine.toml: classes: no 'pronoun'; there are noun"),
+        ("sensitivity", {'judge = "nli-small"': 'judge = "nli"'}, "mine.toml: judge: no models named 'nli'"),
+        ("sensitivity", {'data = "everyday"': 'task = "d-nli"\ndata = "everyday"'}, "mine.toml: datasets.everyday"),
+    ],
+)
+def test_what_is_wrong_names_file_and_key(tmp_path, paper, changes, found):
+    pytest.importorskip("spacy")  # for what the templates of three papers name
+    with pytest.raises(OtherwordsError) as caught:
+        run_paper(find_protocol(paper), in_toml(tmp_path, paper, changes), out=tmp_path / "out")
+    assert found in str(caught.value).replace(f"{tmp_path}/", "")
+    assert not (tmp_path / "out").exists()

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from .._version import __version__
-from ..errors import BadInput, OtherwordsError, WorkerLost, setting, shorten
+from ..errors import BadInput, OtherwordsError, ServerFailed, UnknownName, WorkerLost, setting, shorten
 from ..progress import current
 from ..registry import plugin_files
 from ..running.engines import InProcess
@@ -142,6 +142,35 @@ def _names_beside(kind: type[BaseModel], path: Sequence[str]) -> list[str]:
             if isinstance(one, type) and issubclass(one, BaseModel):
                 return _names_beside(one, path[2:] if one is not inner else path[1:])
     return list(kind.model_fields)
+
+
+@contextmanager
+def in_setting(key: str) -> Iterator[None]:
+    """Let errors that a setting causes name it; what they name themselves stays in the message."""
+    try:
+        yield
+    except BadInput as error:
+        table = key.rpartition(".")[0] or key
+        if any(part and (part.startswith(table) or part in key.split(", ")) for part in (error.where, error.field)):
+            raise
+        place = "".join(f"{part}: " for part in (error.where, error.field) if part)
+        raise BadInput(f"{place}{error.message}", field=key, fix=error.fix) from None
+    except (UnknownName, ServerFailed) as error:
+        raise type(error)(f"{key}: {error}") from None
+
+
+@contextmanager
+def in_file(source: Any) -> Iterator[None]:
+    """Let errors of settings name the file that these stand in."""
+    try:
+        yield
+    except BadInput as error:
+        if not isinstance(source, str | Path) or str(source) in error.where:
+            raise
+        where = f"{source}: {error.where}" if error.where else str(source)
+        raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
+    except UnknownName as error:
+        raise UnknownName(f"{source}: {error}" if isinstance(source, str | Path) else str(error)) from None
 
 
 # The folder

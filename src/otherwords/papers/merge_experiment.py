@@ -20,6 +20,7 @@ from ..variants.corpus import content
 from ..variants.masked_lm.filters import RULES
 from ..variants.masked_lm.suggestions import CLASSES
 from .data import write_rows
+from .experiment import in_setting
 from .merge_suite import MergeSettings, MergeSuite, Rating, by_model, read_answers
 from .merge_tables import exhibits_of, summary
 from .merge_variants import Exhibits, draw_for_judges, read_corrected, read_ratings
@@ -77,11 +78,15 @@ class Merge(Protocol[MergeSettings]):
         _refuse_strangers("counterparts", settings.counterparts, settings.models)
         _refuse_strangers("counterparts", settings.counterparts.values(), masked)
         _refuse_strangers("corpus_models", settings.corpus_models, settings.models)
-        if settings.corpus:
-            content(Path(settings.corpus))
-        self.ratings: list[Rating] = read_ratings(settings.verdicts)
-        self.corrected = read_corrected(settings.corrected)
-        generators.make(self.generator())
+        with in_setting("corpus"):
+            if settings.corpus:
+                content(Path(settings.corpus))
+        with in_setting("verdicts"):
+            self.ratings: list[Rating] = read_ratings(settings.verdicts)
+        with in_setting("corrected"):
+            self.corrected = read_corrected(settings.corrected)
+        with in_setting("masked_lms"):
+            generators.make(self.generator())
 
     def generator(self, ablation: str = "") -> str:
         """MERGE's generator of variants, or one of its ablations."""

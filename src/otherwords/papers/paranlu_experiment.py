@@ -23,7 +23,7 @@ from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
 from .data import PaperData, read_rows, write_rows
-from .experiment import finish_cell, read_cell
+from .experiment import finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
 from .paranlu_settings import EMBEDDER, POOL, REST, ParanluSettings, ParaphrasedData
 from .paranlu_tables import (
@@ -110,14 +110,17 @@ class Paranlu(Protocol[ParanluSettings]):
             if data.paraphrases and data.generator:
                 raise BadInput("both are given", where=f"datasets.{name}", field="generator", fix="leave one out")
             given = data.generator or self._recorded(data.paraphrases)
-            if given and not self._is_made(name):
-                generators.make(given)
-        for one in settings.automatic:
-            generators.make(one)
-        for one in [*settings.check, *([self._judgement()] if settings.judge else [])]:
-            checks.make(one)
-        for one in self.distances().values():
-            metrics.make(one)
+            with in_setting(f"datasets.{name}.{'generator' if data.generator else 'paraphrases'}"):
+                if given and not self._is_made(name):
+                    generators.make(given)
+        for key, makers, some in (
+            ("automatic", generators, settings.automatic), ("check", checks, settings.check),
+            ("judge", checks, [self._judgement()] if settings.judge else []),
+            ("trees, parser, regressor, encoder", metrics, self.distances().values()),
+        ):  # fmt: skip
+            with in_setting(key):
+                for one in some:
+                    makers.make(one)
         self._refuse_selection()
 
     def _refuse_strangers(self, field: str, models: Iterable[str]) -> None:
@@ -157,7 +160,11 @@ class Paranlu(Protocol[ParanluSettings]):
             test = read_rows(data, data.testset, task, f"{where}.testset")
             write_rows(self._place(name, "test"), test)
         if data.train is None:
-            return data.problems(where, self.settings.seed)
+            problems, _ = data.problems(where, self.settings.seed)
+            if self._is_made(name):
+                with in_setting(f"{where}.paraphrases"):
+                    write_rows(self._place(name, "paraphrases"), self._own_rewordings(data, problems, task, where))
+            return problems, task
         parts = divided(data, self.settings.select, task, test, where, self.settings.seed)
         self.left_out[name] = parts.in_test
         for part, rows in parts.rows.items():
@@ -177,39 +184,29 @@ class Paranlu(Protocol[ParanluSettings]):
                 fix = f"{dataset} has {', '.join(task.fields)}"
                 raise BadInput(f"no field {unknown[0]!r}", field=f"models.{name}.fields", fix=fix)
 
-    def prepare(self) -> None:
-        """Read all data, test sets and paraphrases, too; refuse strata that are too small."""
-        super().prepare()
-        for name, data in self.settings.datasets.items():
-            if self._is_made(name) and not data.to_collect:
-                write_rows(self._place(name, "paraphrases"), self._own_rewordings(name))
-            self._refuse_thin_strata(name)
-
-    def _refuse_thin_strata(self, dataset: str) -> None:
-        select, rows = self.settings.select, read_part(self.problems(dataset))
+    def refuse_problems(self, where: str, problems: pl.DataFrame) -> None:
+        """Refuse strata that are too small."""
+        select, rows = self.settings.select, problems
         if select.how == "none" or select.filtered:
             return
         if select.by and select.by not in rows.columns:
             fix = f"there are {', '.join(rows.columns)}"
-            raise BadInput(f"no column {select.by!r}", where=f"datasets.{dataset}", field="select.by", fix=fix)
+            raise BadInput(f"no column {select.by!r}", where=where, field="select.by", fix=fix)
         sizes = dict(rows.group_by(select.by).len().iter_rows()) if select.by else {"all": rows.height}
         if thin := [f"{name} has {size:,}" for name, size in sorted(sizes.items(), key=str) if size < select.n]:
             fix = f"give {min(sizes.values())} or less, or more problems"
             message = f"too few problems for {select.n:,} of each: {', '.join(thin)}"
-            raise BadInput(message, where=f"datasets.{dataset}", field="select.n", fix=fix)
+            raise BadInput(message, where=where, field="select.n", fix=fix)
 
-    def _own_rewordings(self, dataset: str) -> pl.DataFrame:
+    def _own_rewordings(self, data: ParaphrasedData, problems: pl.DataFrame, task: Task, where: str) -> pl.DataFrame:
         """The rewordings among the data themselves, or of another data set, of the problems that were drawn."""
-        data = self.settings.datasets[dataset]
         names = [data.paraphrases] if data.paraphrases else data.data
-        task = self.tasks[dataset]
         rows = pl.concat(
             [join_pieces(list(data.source(data, [name]).pieces()), task) for name in names], how="diagonal_relaxed"
         )
-        found = rows.filter(pl.col("of").is_in(read_part(self.problems(dataset))["id"].implode()))
+        found = rows.filter(pl.col("of").is_in(problems["id"].implode()))
         if not found.height:
             fix = "give paraphrases = FILE, or a generator"
-            where = f"datasets.{dataset}"
             raise BadInput("no paraphrases of these problems", where=where, field="paraphrases", fix=fix)
         return found
 

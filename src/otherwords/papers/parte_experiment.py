@@ -25,7 +25,7 @@ from ..storage.files import fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
 from .data import PaperData, write_rows
-from .experiment import begin_cell, finish_cell, read_cell
+from .experiment import begin_cell, finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
 from .parte_tables import KINDS, Step, TestedData, make_results
 from .protocol import PaperSettings, Protocol, RunCell
@@ -90,10 +90,13 @@ class Parte(Protocol[ParteSettings]):
     def refuse(self) -> None:
         """Refuse what is not there, a generator that cannot take one sentence, and data of another task."""
         settings = self.settings
-        for field in FIELDS:
-            generators.make(self.generator(field))
-        for one in (*settings.verify, settings.recheck):
-            checks.make(one)
+        with in_setting("generator"):
+            for field in FIELDS:
+                generators.make(self.generator(field))
+        for key, some in (("verify", settings.verify), ("recheck", [settings.recheck])):
+            with in_setting(key):
+                for one in some:
+                    checks.make(one)
         for name, data in self.data_sets().items():
             task, where = data.source().chosen, name.replace("~", ".")
             if task.fields != FIELDS:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ..errors import BadInput
 from ..models.answering import load
 from ..pipeline import answer
-from ..problem import Task
+from ..problem import Task, label_key
 from ..registry import load_plugins
 from ..running.estimating import estimate
 from ..running.runner import run
@@ -37,6 +37,8 @@ from .experiment import (
     ExperimentSettings,
     begin_cell,
     finish_cell,
+    in_file,
+    in_setting,
     opened,
     read_cell,
     read_settings,
@@ -107,7 +109,9 @@ class PaperSettings(ExperimentSettings):
     def _file_names(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in value:
             if not _NAME.fullmatch(name) or len(name) > 80:
-                raise BadInput(f"found {name!r}", fix="use letters, digits, and - _ . between them")
+                raise BadInput(
+                    f"found {name!r}", field="the name of a table", fix="use letters, digits, and - _ . between them"
+                )
         return value
 
 
@@ -225,14 +229,17 @@ class Protocol(ABC, Generic[Settings]):
 
     def prepare(self) -> None:
         """Load the models' names, read and draw all data, and take the folder; what is there is kept."""
-        settings = self.settings
+        settings, content = self.settings, dict[str, str]()
+        for name, data in self.data_sets().items():
+            with in_setting(f"{_setting_of(name)}.data"):
+                content[f"the data of {name}"] = data.signature()
         self.refuse()
-        read = self.data_sets()
-        content = {f"the data of {name}": data.signature() for name, data in read.items()} | dict(self.named_files())
+        content |= self.named_files()
         refuse_other(self.folder, settings, content, (*self.may_change, "cache", "canary"), ("datasets", "models"))
-        for name, data in read.items():
-            where = name.replace("~", ".") if "~" in name else f"datasets.{name}"
-            problems, self.tasks[name] = self.read(name, data, where)
+        for name, data in self.data_sets().items():
+            where = _setting_of(name)
+            with in_setting(f"{where}.data"):
+                problems, self.tasks[name] = self.read(name, data, where)
             self.refuse_problems(where, problems)
             self.rows[name] = problems.height
             write_rows(self.problems(name), problems)
@@ -246,14 +253,15 @@ class Protocol(ABC, Generic[Settings]):
 
     def refuse_unfit_model(self, name: str) -> None:
         """Refuse a model that cannot be loaded, or not for the task of a data set, before any work."""
+        one = self.settings.models[name]
         for dataset in self.settings.datasets:
-            try:
-                load(self.spec(name, dataset), self.tasks[dataset], self.settings.models[name].label_map)
-            except BadInput as error:
-                fix = error.fix
-                raise BadInput(
-                    f"{dataset}: {error.message}", where=error.where, field=f"models.{name}", fix=fix
-                ) from None
+            task = self.tasks[dataset]
+            known = [label_key(label) for label in task.labels]
+            if strange := [meant for meant in one.label_map.values() if label_key(meant) not in known]:
+                fix = f"the labels of {dataset} are {', '.join(task.labels)}"
+                raise BadInput(f"{strange[0]!r} is no label", field=f"models.{name}.label_map", fix=fix)
+            with in_setting(f"models.{name}"):
+                load(self.spec(name, dataset), task, one.label_map)
 
     def problems(self, dataset: str) -> Path:
         """Where the problems of a data set are, drawn."""
@@ -347,6 +355,11 @@ class Protocol(ABC, Generic[Settings]):
         return load(spec, task, self.settings.models[split_name(spec)[0]].label_map).model.keep_replies is not None
 
 
+def _setting_of(dataset: str) -> str:
+    """The table of settings that a data set stands in."""
+    return dataset.replace("~", ".") if "~" in dataset else f"datasets.{dataset}"
+
+
 def _requests(study: Mapping[str, Any]) -> PaperEstimate:
     """What servers would be asked; every answer is a request."""
     found = estimate(dict(study)).values()
@@ -380,10 +393,12 @@ def run_paper(
     """
     folder = Path(out)
     settings = _read(protocol, source, folder, quick, overrides)
-    load_plugins(settings.plugins)
+    with in_file(source), in_setting("plugins"):
+        load_plugins(settings.plugins)
     experiment = protocol(settings, folder, engine or {})
     with opened(folder):
-        experiment.prepare()
+        with in_file(source):
+            experiment.prepare()
         if dry_run:
             return PaperOutcome(folder, estimate=experiment.estimated())
         results = experiment.results()

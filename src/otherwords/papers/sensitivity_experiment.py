@@ -20,6 +20,7 @@ from ..problem import Score
 from ..registry import checks, generators
 from ..storage.run_folder import RunFolder
 from .data import write_rows
+from .experiment import in_setting
 from .paper_page import PaperResults
 from .protocol import PaperSettings, Protocol, RunCell
 from .sensitivity_tables import LABELS_ORDER, MeasuredModel, make_results
@@ -64,11 +65,13 @@ class Sensitivity(Protocol[SensitivitySettings]):
     def refuse(self) -> None:
         """Refuse a generator or judge that cannot be made, and a refining generator that names a check itself."""
         settings = self.settings
-        bound = generators.make(settings.generator)
+        with in_setting("generator"):
+            bound = generators.make(settings.generator)
         if bound.plugin.name == REFINING and "accept=" in settings.generator:
             fix = "leave accept out: the protocol sets it, for each model and for the judge"
             raise BadInput("the generator has a check of its own", field="generator", fix=fix)
-        checks.make(self._check("judge", ""))
+        with in_setting("judge"):
+            checks.make(self._check("judge", ""))
         for name, data in settings.datasets.items():
             task = data.source().chosen
             if "hypothesis" not in task.fields:
