@@ -35,6 +35,7 @@ def test_these_are_the_commands():
         "verdicts invite", "verdicts revoke", "verdicts export", "verdicts delete", "agreement", "audit",
         "reproduce", "paper ie-test", "paper merge", "paper paranlu", "paper parte", "paper sensitivity",
         "report",
+        "view",
         "suite",
         "export",
         "convert",

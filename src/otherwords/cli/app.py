@@ -38,6 +38,7 @@ from . import (
     suite,
     train,
     vary,
+    view,
 )
 
 #: A function that is a command, or an application whose commands are subcommands.
@@ -61,6 +62,7 @@ COMMANDS: dict[str, Definition] = {
     "reproduce": reproduce.reproduce,
     "paper": paper.app,
     "report": report.report,
+    "view": view.view,
     "suite": suite.suite,
     "export": export.export,
     "convert": convert.convert,
@@ -80,6 +82,7 @@ _KEPT = {
     "train": "finished work is kept: run the same command again to continue",
     "paper": "finished work is kept: run the same command again to continue",
     "annotate": "verdicts are kept: run the same command again to continue",
+    "view": "the runs are as they were",
     **dict.fromkeys(
         ("answer", "circularity"),
         "nothing was written, but answers that were given are in the cache, unless there was none (--no-cache): "

@@ -4,11 +4,12 @@
 same bytes. A run that is too large for a page gives its most wavering problems, and says so.
 """
 
+import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -161,6 +162,30 @@ def _rows(marked: pl.DataFrame, suite: pl.DataFrame, task: Task) -> pl.DataFrame
     order = [_KEY, "bucket", pl.col("variant").is_not_null(), _PLACE, "id"]
     cluster = pl.coalesce("cluster", "bucket").alias("cluster")
     return rows.sort(order, nulls_last=True).select("bucket", "id", "variant", cluster, "how", *task.fields)
+
+
+class Browsed(NamedTuple):
+    """The list of all problems for one page: its data, what is in it, and what the run has."""
+
+    data: bytes
+    whole: bool
+    known: bool
+    problems: int
+    variants: int
+    all_problems: int
+    all_variants: int
+
+    @property
+    def base64(self) -> str:
+        """The data as a page embeds them: no text of theirs can end the element."""
+        return base64.b64encode(self.data).decode()
+
+
+def browsed(found: Wordings, every: Wavering, models: Sequence[str], task: Task, names: Mapping[str, str]) -> Browsed:
+    """What a page shows of these problems; `every` knows how many the run has."""
+    data = encode(found, models, task, names)
+    most = (max(counts.values(), default=0) for counts in (every.problems, every.variants))
+    return Browsed(data, found.whole, found.known, found.problems, found.variants, *most)
 
 
 def encode(found: Wordings, models: Sequence[str], task: Task, names: Mapping[str, str]) -> bytes:

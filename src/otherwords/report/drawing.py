@@ -92,8 +92,8 @@ def _sheet(palette: Palette) -> str:
     return ":root{" + ";".join(f"{name}:{colour}" for name, colour in _named(palette).items()) + "}"
 
 
-#: What a page with figures has in its style sheet, once: light and dark colours.
-STYLE = f"{_sheet(LIGHT)}\n@media (prefers-color-scheme: dark){{{_sheet(DARK)}}}\n"
+#: What a page with figures has in its style sheet, once: light and dark colours, and that a figure fits its place.
+STYLE = f"{_sheet(LIGHT)}\n@media (prefers-color-scheme: dark){{{_sheet(DARK)}}}\n.fig{{max-width:100%;height:auto}}\n"
 
 
 class Look(NamedTuple):
@@ -310,7 +310,7 @@ def document(title: str, words: str, width: float, height: float, body: str, pal
     """The whole picture; one with the page's colours has no size or background of its own: it fills its place."""
     inline = palette is PAGE
     size = (
-        f'class="fig" style="width:100%;max-width:{1.4 * width:.0f}px;height:auto"'
+        f'class="fig" width="{1.4 * width:.0f}"'
         if inline
         else f'width="{width / 96 * 25.4:.1f}mm" height="{height / 96 * 25.4:.1f}mm"'
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import polars as pl
@@ -127,7 +127,7 @@ def render_parts(
         unread=accounts.unread(about.given),
         listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
-        browse=_browsed(wordings, about.wavering, browse.encode(wordings, models, task, names)),
+        browse=browse.browsed(wordings, about.wavering, models, task, names),
         exhibits=shown,
         exhibit={one.name: one for one in shown.figures} | {one.name: one for one in shown.tables},
         methods=methods(manifest, scores, task, models, shown.names),
@@ -140,23 +140,6 @@ def render_parts(
         signed=list(dict.fromkeys(score.signature for score in scores)),
         footer=list(_footer(manifest, scores, names)),
     )
-
-
-class Browsed(NamedTuple):
-    """The list of all problems, as the page has it: its data, what is in it, and what the run has."""
-
-    data: str
-    whole: bool
-    known: bool
-    problems: int
-    variants: int
-    all_problems: int
-    all_variants: int
-
-
-def _browsed(found: browse.Wordings, every: browse.Wavering, data: bytes) -> Browsed:
-    most = (max(counts.values(), default=0) for counts in (every.problems, every.variants))
-    return Browsed(base64.b64encode(data).decode(), found.whole, found.known, found.problems, found.variants, *most)
 
 
 def _look_up(
@@ -201,14 +184,7 @@ def _name(name: str) -> Markup:
 
 @cache  # compiling takes longer than rendering
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count, "name": _name}
+    environment = make_environment(jinja2.FunctionLoader(asset))
     script = asset("browse.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals |= {
@@ -216,7 +192,21 @@ def _template() -> jinja2.Template:
         "script": Markup(script),
         "script_hash": f"sha256-{digest}",
     }
-    return environment.from_string(asset("page.html.jinja"))
+    return environment.get_template("page.html.jinja")
+
+
+def make_environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
+    """Where templates of pages about scores are filled in: all texts are escaped, nothing may be missing."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        loader=loader,
+    )
+    environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count, "name": _name}
+    return environment
 
 
 def asset(name: str) -> str:

@@ -82,7 +82,7 @@ def run_exhibits(run: str | Path) -> RunExhibits:
         *_score_bars(scores, models),
         *_wordings(sorted(bars, key=lambda bar: models.index(bar.model)), more.absent),
     ]
-    return RunExhibits([*_score_tables(scores, models, notes), *more.tables], [*figures, *more.figures], more.absent)
+    return RunExhibits([*score_tables(scores, models, notes), *more.tables], [*figures, *more.figures], more.absent)
 
 
 def beyond_scores(
@@ -134,7 +134,7 @@ def _named_as_absent(found: RunExhibits, *names: str) -> Iterator[None]:
 # Tables
 
 
-def _score_tables(scores: Sequence[Score], models: Sequence[str], notes: Sequence[str]) -> Iterable[Table]:
+def score_tables(scores: Sequence[Score], models: Sequence[str], notes: Sequence[str]) -> Iterable[Table]:
     """All scores: over all data, by each grouping column, and apart from these metrics that have many parts."""
     kinds: dict[tuple[str, str], list[Score]] = {}
     for one in scores:
@@ -209,16 +209,20 @@ def _comparison(
     if most is not None and len(pairs) * 2 * answers / len(models) > most:
         absent["comparison"] = f"{answers:,} answers take a while: otherwords compare RUN, or report RUN --tables DIR"
         return
+    found = [compare(folder.path, models=list(pair), **_settings(folder)) for pair in pairs]
+    yield comparison_table(*found, notes=notes)
+
+
+def comparison_table(*pairs: Sequence[Difference], notes: Sequence[str] = ()) -> Table:
+    """Pairs of models and their differences, metric by metric."""
     rows: list[Any] = []
-    every: list[Difference] = []
-    for pair in pairs:
-        found = compare(folder.path, models=list(pair), **_settings(folder))
-        rows += [f"{pair[0]} − {pair[1]}", *map(_difference_row, found)]
-        every += found
+    for found in pairs:
+        rows += [f"{found[0].model} − {found[0].other}", *map(_difference_row, found)]
     columns = [TableColumn("metric"), TableColumn("first", "share"), TableColumn("second", "share")]
     columns += [TableColumn("difference", "share"), TableColumn("p", "p"), TableColumn("p (maxT)", "p")]
-    pairwise = ["p (maxT) is adjusted for the metrics of one pair, not for the pairs."] if len(pairs) > 1 else []
-    yield Table("comparison", "Models compared", columns, rows, [*difference_notes(every)[:2], *pairwise, *notes])
+    said = difference_notes([one for found in pairs for one in found])[:2]
+    said += ["p (maxT) is adjusted for the metrics of one pair, not for the pairs."] if len(pairs) > 1 else []
+    return Table("comparison", "Models compared", columns, rows, [*said, *notes])
 
 
 def _difference_row(one: Difference) -> list[Any]:

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from starlette.types import ASGIApp
+
 from ..errors import BadInput, caller_level, setting
 from .app import make_app
 from .pages import Site
@@ -30,15 +32,20 @@ def serve(
 
     `behind_tls` is the name under which a proxy offers them with TLS: links and cookies are then for that name.
     """
+    site = Site(store, _address(bound, host, behind_tls), bool(behind_tls))
+    app = make_app(site, _hosts(host, behind_tls))
+    ready(site)
+    serve_app(app, bound, behind_tls=bool(behind_tls))
+
+
+def serve_app(app: ASGIApp, bound: socket.socket, *, behind_tls: bool = False) -> None:
+    """Serve an application at a bound socket until the process is stopped."""
     import uvicorn  # late: it takes as long to import as all of the package
 
-    site = Site(store, _address(bound, host, behind_tls), bool(behind_tls))
     config = uvicorn.Config(
-        make_app(site, _hosts(host, behind_tls)), lifespan="off", log_level="warning", access_log=False,
-        server_header=False, proxy_headers=bool(behind_tls), ws="none",
-        timeout_graceful_shutdown=_PATIENCE,
+        app, lifespan="off", log_level="warning", access_log=False, server_header=False, proxy_headers=behind_tls,
+        ws="none", timeout_graceful_shutdown=_PATIENCE,
     )  # fmt: skip
-    ready(site)
     uvicorn.Server(config).run(sockets=[bound])
 
 
