@@ -144,11 +144,7 @@ def in_toml(folder, paper: str, changes: dict[str, str]):
         ("paranlu", {'how = "none"': 'how = "sample"\nn = 200'}, "mine.toml: datasets.everyday: select.n: too few"),
         ("paranlu", {'how = "none"': 'how = "sample"\nby = "kind"'}, "mine.toml: datasets.everyday: select.by: no col"),
         ("paranlu", {'model = "bag_of_words"': 'model = "hf:/none"'}, "mine.toml: models.bag-of-words: hf:/none: no f"),
-        (
-            "paranlu",
-            {"# family": "x", 'generator = "recorded"': 'paraphrases = "no.csv"'},
-            "paraphrases: no.csv: no such",
-        ),
+        ("paranlu", {'generator = "recorded"': 'paraphrases = "no.csv"'}, "paraphrases: no.csv: no such file"),
         ("parte", {'verify = ["stack"]': 'verify = ["human:none.csv"]'}, "mine.toml: verify: none.csv: no such file"),
         ("parte", {'source_column = ""': 'source_column = "from"'}, "mine.toml: datasets.everyday: source_column: no"),
         (
