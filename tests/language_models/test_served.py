@@ -197,7 +197,7 @@ def test_a_refusal_in_the_midst_keeps_what_was_answered(store: Path) -> None:
     with ChatServer(answer=answer) as server:
         model = served(server)
         model.keep_replies(store, 0.0)
-        with pytest.raises(BadInput, match=r"too long for the model .*; it ends in 'question 60'"):
+        with pytest.raises(BadInput, match=r"too long for the model .*; its last paragraph begins with 'question 60'"):
             replies(model, requests)
         server.answer = None
         replies(model, requests)
@@ -513,3 +513,13 @@ def test_a_worker_sends_nothing_before_its_last_reply_is_stored() -> None:
         requests = [sending.Asked(bytes([number]), asked(number)) for number in range(4)]
         asyncio.run(sender.send(requests, Budget(), keep))
     assert counts == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_a_prompt_that_is_too_long_is_told_by_its_problem() -> None:
+    text = "Three shots.\n\nPremise: A man, a dog.\nHypothesis: He sleeps.\nAnswer:\n"
+    long = refusal(400, "This model's maximum context length is 8 tokens")
+    with (
+        ChatServer(answer=lambda path, body: long) as server,
+        pytest.raises(BadInput, match=r"its last paragraph begins with 'Premise: A man, a dog"),
+    ):
+        replies(served(server), [Request(text=text)])

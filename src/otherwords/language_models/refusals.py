@@ -70,9 +70,11 @@ def judge(
     if status in (401, 403):
         return _wrong_key(endpoint, status, shown)
     if _TOO_LONG.search(message) or status == 413:
-        end = (request.messages[-1].content if request.messages else request.text)[-60:]
+        text = request.messages[-1].content if request.messages else request.text
+        start = text.rstrip().rpartition("\n\n")[2][:80]  # templates end alike: the problem stands before that
         fix = "use a shorter prompt (fewer shots), a model that reads more, or leave the problem out"
-        return BadInput(f"a prompt is too long for the model ({shown}); it ends in {end!r}", where=where, fix=fix)
+        message = f"a prompt is too long for the model ({shown}); its last paragraph begins with {start!r}"
+        return BadInput(message, where=where, fix=fix)
     if _NO_MODEL.search(message):
         return BadInput(f"{endpoint.url} does not know this model: {shown}", where=where, fix="check the name")
     if status in (404, 405):
