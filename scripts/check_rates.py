@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -47,6 +48,29 @@ def rates(rows: Sequence[dict[str, str]], dropped: Sequence[bool]) -> dict[str, 
     return dict(table.group_by("type", maintain_order=True).agg(pl.col("dropped").mean()).iter_rows())
 
 
+def in_words(rows: Sequence[dict[str, str]], dropped: Sequence[bool]) -> Iterator[str]:
+    """The rates of each type and of all good ones, in per cent with Wilson's 95 % interval."""
+    good = [one for one in zip(rows, dropped, strict=True) if one[0]["type"].startswith("good")]
+    for kind in [*rates(rows, dropped), "all good"]:
+        own = [drop for row, drop in zip(rows, dropped, strict=True) if row["type"] == kind] or [one for _, one in good]
+        if own:
+            low, high = wilson(sum(own), len(own))
+            yield f"{kind} {100 * sum(own) / len(own):.1f} [{100 * low:.0f}, {100 * high:.0f}] of {len(own)}"
+
+
+def wilson(count: int, total: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share.
+
+    >>> [round(one, 3) for one in wilson(66, 70)]
+    [0.862, 0.978]
+    """
+    middle, share = 1 + z * z / total, count / total
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / middle
+    return max(0.0, (share + z * z / (2 * total)) / middle - half), min(
+        1.0, (share + z * z / (2 * total)) / middle + half
+    )
+
+
 def missed(rows: Sequence[dict[str, str]], dropped: Sequence[bool]) -> Iterator[str]:
     """Broken variants that were kept, and good ones that were dropped."""
     for row, drop in zip(rows, dropped, strict=True):
@@ -63,6 +87,6 @@ if __name__ == "__main__":
     rows = read_set(given.sets)
     for check in given.checks or CHECKS:
         dropped = verdicts(rows, check)
-        print(check, *(f"{kind} {100 * rate:.1f}" for kind, rate in rates(rows, dropped).items()), sep="  ")
+        print(check, *in_words(rows, dropped), sep="  ")
         for line in missed(rows, dropped) if given.missed else ():
             print(line)

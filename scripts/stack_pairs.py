@@ -12,15 +12,22 @@ kind, original, variant:
 - D4: broken paraphrases of ParaNLU, beside the paraphrase that was broken;
 - G: sound pairs, which are accepted paraphrases and variants of `structural.v2` and `wordnet.v2`;
 - written, third: what was written by hand, broken and sound (docs/validity/broken.jsonl.gz, broken-2, broken-3);
-- practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.gz).
+- practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.gz);
+- own: broken and sound, reworded throughout, written to train the judge of `equivalence` (recipes/equivalence).
+
+Of texts that are no part of D1, D3 and of the variants by rules, the judge was trained on three folds of five. Only the
+other two are fitted on (`is_unseen`).
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import itertools
 import random
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -29,7 +36,12 @@ from check_rates import read_set
 
 import otherwords as ow
 
+ROOT = Path(__file__).parents[1]
 Row = tuple[str, str, str, str]
+#: Texts are in one of five folds; the judge was not trained on these.
+FOLDS, UNSEEN = 5, (0, 1)
+#: How a line of the judge's own texts begins, and what it breaks.
+KINDS = {"-": "negation", "#": "number", "%": "quantifier", "@": "entity", "~": "roles", "!": "opposite"}
 #: Broken sentences of each kind, and problems from each data set for sound variants.
 PER_KIND, PROBLEMS = 400, 1200
 LONGEST = 160
@@ -83,8 +95,9 @@ def pairs(data: Path) -> list[Row]:
     rows += [("D3", *row) for row in _reworded(minimal)]
     rows += _paraphrases(data)
     for name, files in WRITTEN.items():
-        paths = [Path(__file__).parents[1] / "docs" / "validity" / f"{file}.jsonl.gz" for file in files]
+        paths = [ROOT / "docs" / "validity" / f"{file}.jsonl.gz" for file in files]
         rows += [(name, row["type"], row["original"], row["variant"]) for row in read_set(paths)]
+    rows += own_texts()
     for name in ("snli", "mnli"):
         problems = _training(data, name).sample(PROBLEMS, seed=3)
         for generator in ("structural.v2(n=2,kinds=all)", "wordnet.v2(pos=all)"):
@@ -96,6 +109,35 @@ def pairs(data: Path) -> list[Row]:
 def is_calibration(original: str) -> bool:
     """Whether a bucket is one of those that weights may be fitted on: every second, drawn by its original's digest."""
     return int(hashlib.sha256(original.encode()).hexdigest(), 16) % 2 == 0
+
+
+def fold(text: str) -> int:
+    """The fold of an original."""
+    return hashlib.sha256(text.encode()).digest()[0] % FOLDS
+
+
+def is_unseen(row: Row) -> bool:
+    """Whether the judge of `equivalence` was not trained on a pair."""
+    by_script = row[0] in ("D1", "D3") or row[1].startswith(("structural", "wordnet"))
+    return by_script or (row[0] != "D4" and fold(" ".join(row[2].split())) in UNSEEN)
+
+
+def written_groups() -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
+    """The judge's own texts: sentences that say the same, and sentences that do not with what they break."""
+    file = ROOT / "recipes" / "equivalence" / "written.txt.gz"
+    for block in gzip.decompress(file.read_bytes()).decode().split("\n\n"):
+        lines = [(kind, text) for kind, text in (line.split(" ", 1) for line in block.strip().splitlines())]
+        yield (
+            [text for kind, text in lines if kind == "="],
+            [(KINDS[kind], text) for kind, text in lines if kind != "="],
+        )
+
+
+def own_texts() -> Iterator[Row]:
+    """Pairs of the judge's own texts, each beside those that say the same."""
+    for same, others in written_groups():
+        yield from (("own", "good-own", *both) for both in itertools.combinations(same, 2))
+        yield from (("own", kind, first, text) for first in same for kind, text in others)
 
 
 def _paraphrases(data: Path) -> list[Row]:

@@ -2,8 +2,7 @@
 
     data.py nli_data.parquet OUT select      which rows and sentences of SNLI and MNLI
     data.py nli_data.parquet OUT edits       sentences broken and reworded by script (edits.py)
-    data.py nli_data.parquet OUT rules       reworded by structural.v1 and wordnet.v1
-    data.py nli_data.parquet OUT similar ENCODER   cosines of the natural pairs
+    data.py nli_data.parquet OUT rules       reworded by structural.v2 and wordnet.v2
     data.py nli_data.parquet OUT pack        all of it in OUT/judge.json.xz
 
 Only the splits `dev` and `train_not_in_sample` are used, without any row that shares a text with a test split. A tenth
@@ -30,7 +29,7 @@ from otherwords.grammar.parsing import ParseTree, parser
 SEED = 20_261_117
 #: Rows per data set, and sentences of them that are changed by script and by the package's rules.
 ROWS = {"snli": 8_000, "mnli": 9_000}
-EDITED, RULED, FILLED = 26_000, 4_500, 5_000
+EDITED, RULED, FILLED = 16_000, 3_000, 4_000
 LONGEST = 150
 #: At most so many changes of a kind a sentence; the rarer kinds are never left out.
 MOST = {"dropped": 1, "added": 1, "negation": 1, "noun": 1, "hypernym": 1, "entity": 1, "opposite": 1, "role": 2}
@@ -149,7 +148,7 @@ def make_rules(out: Path) -> None:
         rows = [
             {"id": str(at), "premise": text, "hypothesis": "x", "label": "neutral"} for at, text in enumerate(plain)
         ]
-        made = ow.vary(pl.DataFrame(rows), ["wordnet(pos=all,n=2,changes=2,field=premise)"])
+        made = ow.vary(pl.DataFrame(rows), ["wordnet.v2(pos=all,n=2,changes=2,field=premise)"])
         for row in made.iter_rows(named=True):
             write_line(file, plain[int(row["of"])], row["premise"], "wordnet", False)
 
@@ -161,42 +160,11 @@ def write_line(file: Any, old: str, new: str, how: str, bad: bool) -> None:
         file.flush()
 
 
-def make_similar(out: Path, encoder: str) -> None:
-    """Write pairs of natural sentences with their cosine: rows, hypotheses of one premise, nearest neighbours."""
-    import numpy as np
-
-    from otherwords.language_models.encoder import load
-
-    rows = read(out / "rows.json")["rows"]
-    side = {row[name]: row["test"] for row in rows for name in ("a", "b")}
-    texts = sorted(side)
-    vectors = load(encoder)(texts)
-    place = {text: at for at, text in enumerate(texts)}
-    pairs = {(place[row["a"]], place[row["b"]]) for row in rows}
-    groups = defaultdict(list)
-    for row in rows:
-        groups[row["a"]].append(place[row["b"]])
-    pairs |= {(a, b) for group in groups.values() for a in group for b in group if a < b}
-    held = np.array([side[text] for text in texts])
-    for start in range(0, len(texts), 1000):
-        cosines = vectors[start : start + 1000] @ vectors.T
-        cosines[held[start : start + 1000, None] != held[None, :]] = -1
-        nearest = np.argsort(-cosines, axis=1)[:, 1:3]
-        pairs |= {
-            (min(start + at, int(one)), max(start + at, int(one)))
-            for at, row in enumerate(nearest)
-            for one in row
-            if start + at != one
-        }
-    found = [(a, b, round(float(vectors[a] @ vectors[b]) * 100)) for a, b in sorted(pairs) if a != b]
-    write(out / "similar.json", {"texts": texts, "pairs": found})
-    print(len(texts), len(found))
-
-
 def pack(out: Path) -> None:
     """Write everything as one compressed file."""
-    data, similar = read(out / "rows.json"), read(out / "similar.json")
-    place = {text: at for at, text in enumerate(similar["texts"])}
+    data = read(out / "rows.json")
+    texts = sorted({row[name] for row in data["rows"] for name in ("a", "b")})
+    place = {text: at for at, text in enumerate(texts)}
     label = {"entailment": 0, "neutral": 1, "contradiction": 2}
     lines = [json.loads(line) for line in (out / "edits.jsonl").read_text().splitlines()]
     ruled: dict[str, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
@@ -213,25 +181,11 @@ def pack(out: Path) -> None:
                 "b": line["bad"] + [["role", one] for _, one in bad[:2]],
             }
         )
-    held = {row[name] for row in data["rows"] if row["test"] for name in ("a", "b")}
-    packed = {
-        "texts": similar["texts"], "held": [int(text in held) for text in similar["texts"]],
-        "rows": [[place[row["a"]], place[row["b"]], label[row["label"]]] for row in data["rows"]],
-        "similar": columns(similar["pairs"]), "groups": groups,
-    }  # fmt: skip
+    rows = [[place[row["a"]], place[row["b"]], label[row["label"]]] for row in data["rows"]]
+    packed = {"texts": texts, "rows": rows, "groups": groups}
     raw = json.dumps(packed, separators=(",", ":")).encode()
     (out / "judge.json.xz").write_bytes(lzma.compress(raw, preset=9))
     print(len(raw), (out / "judge.json.xz").stat().st_size, len(groups))
-
-
-def columns(pairs: list[list[int]]) -> list[list[int]]:
-    """Pairs as columns, the first as differences: they are sorted, and compress well."""
-    first = [a for a, _, _ in pairs]
-    return [
-        [b - a for a, b in zip([0, *first], first, strict=False)],
-        [b for _, b, _ in pairs],
-        [c for _, _, c in pairs],
-    ]
 
 
 def short(old: str, new: str) -> list[list[Any]]:
@@ -255,8 +209,6 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     if step == "select":
         select(table, out)
-    elif step == "similar":
-        make_similar(out, sys.argv[4])
     else:
         {"edits": make_edits, "rules": make_rules, "pack": pack}[step](out)
 

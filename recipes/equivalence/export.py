@@ -1,10 +1,11 @@
 """Write the judge of the check `equivalence`: a graph of some hundred kilobytes beside nli-small's model.onnx.
 
-    python recipes/equivalence/export.py src/otherwords/assets/nli-small small.npz [--exact] [-o FILE]
+    python recipes/equivalence/export.py src/otherwords/assets/nli-small NAME.npz [--exact] [-o FILE]
 
 The encoder's tables are not repeated: they are external data in model.onnx, at the offsets where they stand there, so
-the digest of that file is noted in the graph. The low-rank additions and the head are stored as int8; the additions
-are multiplied out and added to the tables once, when the graph is loaded. --exact stores them as float, to compare.
+the digest of that file is noted in the graph. The low-rank additions and the head are stored in four bits, with a scale
+for each 32 of them; the additions are multiplied out and added to the tables once, when the graph is loaded. --exact
+stores all of it as float, to compare.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from otherwords.exporting.export import rounded
 from otherwords.exporting.graphs import FUSED
 from otherwords.storage.files import fingerprint
 
 #: Constants of fewer bytes are copied.
 SMALL = 128
 LAYERS = 6
+#: So many numbers of four bits have a scale of their own.
+BLOCK = 32
 #: States in nli-small's graph by their names: its last layer reads the first token only.
 ALL_TOKENS, FIRST_TOKEN, LAST = "layernormalization_63_0", "slice_64_0", "layernormalization_78_0"
 FIRST, POOLED, CLASSIFIER = "squeeze_79_0", "tanh_82_0", "constant_85"
@@ -54,12 +56,31 @@ class Additions:
         self.constants.append(numpy_helper.from_array(array if array.ndim == 0 else np.ascontiguousarray(array), name))
         return name
 
-    def stored(self, table: Any, exact: bool) -> str:
-        """A table as int8 with a scale for each row, made float when the graph is loaded; or `exact`, to compare."""
+    def packed(self, table: Any, exact: bool) -> str:
+        """A table in four bits, two numbers to a byte and a scale for each block, made float at load."""
         if exact:
             return self.constant(table)
-        codes, scales = rounded(np.asarray(table), over=1)
-        return str(self("Mul", self("Cast", codes, to=TensorProto.FLOAT), scales))
+        rows, columns = table.shape
+        blocks = np.asarray(table, np.float32).reshape(rows, columns // BLOCK, BLOCK)
+        scales = (np.abs(blocks).max(2, keepdims=True) / 7).astype(np.float16)
+        codes = np.clip(np.round(blocks / np.maximum(scales.astype(np.float32), 1e-8)), -7, 7) + 8
+        low, high = np.split(codes.reshape(rows, columns).astype(np.uint8), 2, axis=1)
+        both = self("Cast", self.constant(low + 16 * high), to=TensorProto.FLOAT)
+        upper = self("Floor", self("Div", both, 16.0))
+        lower = self("Sub", both, self("Mul", upper, 16.0))
+        numbers = self("Sub", self("Concat", lower, upper, axis=1), 8.0)
+        wide = self(
+            "Mul",
+            self("Reshape", numbers, np.array(blocks.shape)),
+            self("Cast", self.half(scales), to=TensorProto.FLOAT),
+        )
+        return str(self("Reshape", wide, np.array([rows, columns])))
+
+    def half(self, value: Any) -> str:
+        """Add a constant in half precision; give its name."""
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value, np.float16), name))
+        return name
 
 
 def tables(layer: int) -> dict[str, tuple[str, ...]]:
@@ -95,8 +116,8 @@ def adapted(graph: Additions, weights: dict[str, Any], exact: bool) -> dict[str,
             sums = []
             for part in parts:
                 down, up = (weights[f"layers.{layer}.{part}.{which}"].astype(np.float32) for which in ("down", "up"))
-                first = graph("Transpose", graph.stored(down, exact), perm=[1, 0])
-                sums.append(graph("MatMul", first, graph.stored(2 * up.T, exact)))
+                first = graph("Transpose", graph.packed(down, exact), perm=[1, 0])
+                sums.append(graph("MatMul", first, graph.packed(2 * up.T, exact)))
             added = graph("Concat", *sums, axis=1) if len(sums) > 1 else sums[0]
             found[table] = graph("Add", table, added)
     return found
@@ -125,7 +146,7 @@ def head(graph: Additions, weights: dict[str, Any], exact: bool) -> None:
     features = graph("Concat", POOLED, FIRST, *means, axis=1)
     scale, shift = (weights[f"equal.norm.{name}"] for name in ("weight", "bias"))
     features = graph("LayerNormalization", features, scale, shift, axis=-1, epsilon=EPSILON)
-    table = graph("Transpose", graph.stored(weights["equal.inner.weight"], exact), perm=[1, 0])
+    table = graph("Transpose", graph.packed(weights["equal.inner.weight"], exact), perm=[1, 0])
     inner = graph("BiasGelu", graph("MatMul", features, table), weights["equal.inner.bias"], domain=FUSED)
     one, other = graph("Split", inner, axis=0, num_outputs=2, count=2)
     joined = graph("Concat", graph("Add", one, other), graph("Abs", graph("Sub", one, other)), axis=1)
@@ -172,8 +193,7 @@ def main() -> None:
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("-o", "--out", type=Path)
     given = parser.parse_args()
-    stored = np.load(given.weights)
-    weights = {name.removeprefix("lora/"): stored[name] for name in stored.files if name.startswith("lora/")}
+    weights = dict(np.load(given.weights))
     model = build(given.folder / "model.onnx", weights, exact=given.exact)
     out = given.out or given.folder / "equivalence.onnx"
     print(f"{out}: {out.write_bytes(model.SerializeToString(deterministic=True)):,} bytes")

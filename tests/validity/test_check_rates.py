@@ -39,6 +39,12 @@ def test_rates_and_wrong_verdicts_by_hand(script, tmp_path):
     dropped = script.verdicts(rows, "roles")
     assert dropped == [True, False, False] * 2
     assert script.rates(rows, dropped) == {"roles": 0.5, "good-light": 0.0}
+    assert [one.split()[:2] for one in script.in_words(rows, dropped)] == [
+        ["roles", "50.0"],
+        ["good-light", "0.0"],
+        ["all", "good"],
+    ]
+    assert [round(one, 3) for one in script.wilson(66, 70)] == [0.862, 0.978]
     assert list(script.missed(rows, dropped)) == ["  roles: Tom left Ann. | Tom left Rome."] * 2
 
 

@@ -114,7 +114,7 @@ def test_the_graph_names_the_file_that_it_was_made_for():
     """Where this fails, nli-small's file has changed: run recipes/equivalence/export.py again."""
     graph = onnx.load(FOLDER / JUDGE, load_external_data=False)
     assert {one.key: one.value for one in graph.metadata_props} == {WEIGHTS: fingerprint(FOLDER / WEIGHTS)}
-    assert (FOLDER / JUDGE).stat().st_size < 500_000
+    assert (FOLDER / JUDGE).stat().st_size < 560_000
 
 
 def test_the_weights_it_refers_to_are_those_of_nli_small():

@@ -23,8 +23,8 @@ JUDGE, WEIGHTS = "equivalence.onnx", "model.onnx"
 TOKENS = onnx_files.TOKENS // 2
 
 
-@checks("equivalence.v1", language="en")
-def equivalence(least: float = 0.034, max_length: int = 256) -> Check:
+@checks("equivalence.v2", language="en")
+def equivalence(least: float = 0.1, max_length: int = 256) -> Check:
     """Drop variants with a changed field that does not say the same, by a judge that comes with otherwords.
 
     A field is dropped where the judge's probability of saying the same is below `least`, or where both texts have more
