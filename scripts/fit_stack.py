@@ -90,7 +90,8 @@ def report(sets: np.ndarray, kinds: np.ndarray, some: Sequence[Evidence]) -> Non
 
 def drawn(path: Path) -> list[Row]:
     """The pairs that are fitted on: of each kind at most `MOST`, none that the judge was trained on."""
-    rng, rows = random.Random(SEED), []
+    rng = random.Random(SEED)
+    rows: list[Row] = []
     for (name, _), part in sorted(pl.read_parquet(path).group_by("set", "kind")):
         unseen = [row for row in part.select("set", "kind", "original", "variant").rows() if is_unseen(row)]
         rows += rng.sample(unseen, min(len(unseen), MOST.get(name, len(unseen))))
