@@ -291,6 +291,21 @@ def test_disagreements_are_adjudicated(site):
     assert decider.get("/overview").status == 403
 
 
+@pytest.mark.parametrize(("marks", "count"), [(("4", "5"), 0), (("3", "5"), 4)])
+def test_marks_that_are_a_step_apart_are_no_disagreement(site, marks, count):
+    pages = site("fluency")
+    for mark in marks:
+        judge_all(invited(pages), fluency=mark, reasoning="5")
+    shown = invited(pages, "adjudicator").get("/decide").text
+    assert f"{count} of {count} to decide" in shown if count else "Nobody disagrees" in shown
+
+
+def test_who_sees_what_others_said_does_not_judge(site):
+    pages = site("sound")
+    for role in ("owner", "adjudicator"):
+        assert invited(pages, role).get("/next").status == 403
+
+
 def test_the_label_form_asks_about_all_texts_and_hides_the_label(site):
     pages = site("label", overlap=1)
     shown = judge_all(invited(pages), label="neutral")

@@ -13,14 +13,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ..problem import normalize_spaces
 from . import assignment, desk, people
-from .forms import LONGEST
+from .forms import LONGEST, plain_text
 from .pages import REASONS, Asking, Site, about_task, distance, read_answers, render, view_page
 from .people import ROLES
 from .security import BodyTooLarge, Guard, Hosts
 
 _ANYBODY = ("",)
+#: Who sees what others said does not judge.
+_ANNOTATORS = ("annotator",)
 _STATIC = {
     "annotate.css": ("web", "static", "annotate.css", "text/css"),
     "annotate.js": ("web", "static", "annotate.js", "text/javascript"),
@@ -29,6 +30,10 @@ _STATIC = {
 }
 
 
+_NO_SESSION = (
+    "Please open your invitation link. If you have used it in this browser, type the address of this page, or use a "
+    "bookmark, instead of a link in a message. In another browser, ask for a new link: you will go on where you were."
+)
 Handler = Callable[[Asking], Response]
 
 
@@ -38,12 +43,12 @@ def make_app(site: Site, hosts: Hosts) -> ASGIApp:
         _route("/", home, ROLES),
         _route("/join/{token}", invitation, _ANYBODY),
         _route("/join/{token}", join, _ANYBODY, "POST"),
-        _route("/next", go_on, ROLES),
-        _route("/item/{item:int}", show_item, ROLES),
-        _route("/item/{item:int}", save_item, ROLES, "POST"),
-        _route("/item/{item:int}/skip", skip_item, ROLES, "POST"),
-        _route("/item/{item:int}/distance", show_distance, ROLES, "POST"),
-        _route("/undo", undo, ROLES, "POST"),
+        _route("/next", go_on, _ANNOTATORS),
+        _route("/item/{item:int}", show_item, _ANNOTATORS),
+        _route("/item/{item:int}", save_item, _ANNOTATORS, "POST"),
+        _route("/item/{item:int}/skip", skip_item, _ANNOTATORS, "POST"),
+        _route("/item/{item:int}/distance", show_distance, _ANNOTATORS, "POST"),
+        _route("/undo", undo, _ANNOTATORS, "POST"),
         _route("/me", about_me, ROLES),
         _route("/me/leave", leave, ROLES, "POST"),
         _route("/me/delete", delete_me, ROLES, "POST"),
@@ -80,8 +85,7 @@ def _answer(handler: Handler, roles: tuple[str, ...], request: Request, fields: 
     client = request.client.host if request.client else ""
     asking = Asking(site, person, dict(request.path_params), fields, secret, client)
     if roles != _ANYBODY and person is None:
-        return asking.refused(401, "Please open your invitation link. If you have used it before in another browser, "
-                                   "ask for a new one: you will go on where you were.")  # fmt: skip
+        return asking.refused(401, _NO_SESSION)
     if roles != _ANYBODY and person is not None and person.role not in roles:
         return asking.refused(403, f"This page is not for the role {person.role}.")
     return handler(asking)
@@ -216,7 +220,7 @@ def save_item(asking: Asking) -> Response:
 def skip_item(asking: Asking) -> Response:
     """Give a page back, with a reason."""
     chosen = asking.fields.get("reason", "")
-    words = normalize_spaces(asking.fields.get("words", ""))[:LONGEST]
+    words = plain_text(asking.fields.get("words", ""))[:LONGEST]
     if chosen not in REASONS or (chosen == REASONS[-1] and not words):
         return asking.refused(422, "Nothing was skipped: choose a reason; for another reason, say which.")
     reason = f"{chosen}: {words}" if words else chosen

@@ -13,7 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from ..errors import BadInput, OtherwordsError
 from ..significance.agreement import AgreementReport, agreement
 from . import exports, people
-from .assignment import page_from, write_answers
+from .assignment import Page, page_from, write_answers
+from .items import stored_form
 from .pages import Asking, Site, View, read_answers, render, view_page
 from .store import ANSWERS, ASSIGNMENTS, INVITATIONS, ITEMS, PARTS, PEOPLE, SESSIONS, Store
 
@@ -134,9 +135,14 @@ def _median(values: list[float | None]) -> float | None:
 
 
 def find_disputes(store: Store) -> list[Dispute]:
-    """The items on which two or more people gave different answers to a question with a choice, the undecided first."""
+    """The items on which people differ, the undecided first: in a choice, or by more than a step of a scale.
+
+    A step is one of few marks, or a quarter of a long scale: who says 90 and who says 95 agree.
+    """
     about = store.about()
-    names = [one["name"] for one in about["questions"] if one["kind"] in ("choice", "labels", "number")]
+    form, _ = stored_form(about)
+    steps = {one.name: max(1.0, (one.most - one.least) / 4) if one.kind == "number" else 0.0 for one in form.questions}
+    names = [one.name for one in form.questions if one.kind in ("choice", "labels", "number")]
     query = (
         sa.select(ANSWERS.c.item, ANSWERS.c.part, ANSWERS.c.question, ANSWERS.c.answer, ASSIGNMENTS.c.adjudicated)
         .join(ASSIGNMENTS, sa.and_(ASSIGNMENTS.c.person == ANSWERS.c.person, ASSIGNMENTS.c.item == ANSWERS.c.item))
@@ -158,11 +164,18 @@ def find_disputes(store: Store) -> list[Dispute]:
             counts[row.answer] = counts.get(row.answer, 0) + 1
     found = []
     for item, by_question in sorted(said.items()):
-        differing = {key: counts for key, counts in by_question.items() if len(counts) > 1}
+        differing = {key: counts for key, counts in by_question.items() if _differ(list(counts), steps[key[1]])}
         if differing:
             shown = {_called(key, about): sorted(counts.items()) for key, counts in sorted(differing.items())}
             found.append(Dispute(item, shown, item in decided))
     return sorted(found, key=lambda one: one.is_decided)
+
+
+def _differ(answers: list[str], step: float) -> bool:
+    if not step:
+        return len(answers) > 1
+    marks = [float(answer) for answer in answers]
+    return max(marks) - min(marks) > step
 
 
 def _called(key: tuple[int, str], about: Mapping[str, Any]) -> str:
@@ -178,13 +191,15 @@ def disagreements(asking: Asking) -> Response:
     return asking.page("decide.html", disputes=views, undecided=undecided, total=len(disputes))
 
 
+def _page(asking: Asking, item: int) -> Page:
+    with asking.site.store.reading() as connection:
+        content = connection.execute(sa.select(ITEMS.c.content).where(ITEMS.c.id == item)).scalar_one()
+        return page_from(connection, item, content, asking.who, False)
+
+
 def _view(asking: Asking, item: int, **given: Any) -> View:
     site = asking.site
-    with site.store.reading() as connection:
-        content = connection.execute(sa.select(ITEMS.c.content).where(ITEMS.c.id == item)).scalar_one()
-        page = page_from(connection, item, content, asking.who, False)
-    page = page._replace(answers=page.answers)
-    return view_page(page, site.form, site.task, asking.who, site.about["seed"], **given)
+    return view_page(_page(asking, item), site.form, site.task, asking.who, site.about["seed"], **given)
 
 
 def show_dispute(asking: Asking) -> Response:
@@ -205,10 +220,7 @@ def decide(asking: Asking) -> Response:
     site, dispute = asking.site, _dispute(asking)
     if not dispute:
         return asking.refused(404, "There is no disagreement on this page.")
-    with site.store.reading() as connection:
-        content = connection.execute(sa.select(ITEMS.c.content).where(ITEMS.c.id == dispute.item)).scalar_one()
-        page = page_from(connection, dispute.item, content, asking.who, False)
-    answers, errors = read_answers(asking.fields, page, site.form, site.task)
+    answers, errors = read_answers(asking.fields, _page(asking, dispute.item), site.form, site.task)
     if errors:
         view = _view(asking, dispute.item, answers=answers, errors=errors)
         return asking.page("dispute.html", 422, dispute=dispute, view=view)

@@ -6,6 +6,7 @@ from dataclasses import fields as fields_of
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from ..errors import BadInput, UnknownName, shorten
 from ..problem import Task, label_key, normalize_spaces
@@ -58,7 +59,7 @@ class FormQuestion:
         >>> similarity.read(" 075 ", TASKS["nli"]), similarity.read("101", TASKS["nli"])
         (('75', ''), ('', 'Give a whole number from 0 to 100.'))
         """
-        text = normalize_spaces(answer)
+        text = plain_text(answer)
         if not text:
             return "", "" if self.optional else "Please answer this question."
         if len(text) > LONGEST:
@@ -122,6 +123,15 @@ class AnnotationForm:
             for target in reworded_targets(task):
                 found += [(f"{target}:{n}", question, target) for n in range(1, question.number + 1)]
         return found
+
+
+def plain_text(text: str) -> str:
+    """A text as people can see it: single spaces, and no control characters or halves of characters.
+
+    >>> plain_text(" It\x00 is\r\nfine. ")
+    'It is fine.'
+    """
+    return normalize_spaces("".join(one for one in text if one.isspace() or category(one) not in ("Cc", "Cs")))
 
 
 def reworded_targets(task: Task) -> tuple[str, ...]:
