@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import importlib.util
 import shutil
 import ssl
 import subprocess
@@ -103,6 +104,7 @@ def test_requests_follow_each_other_on_one_connection_each_in_one_piece() -> Non
         assert head.startswith(b"post /v1/chat/completions http/1.1\r\n")
         for line in (f"host: 127.0.0.1:{port}", "authorization: bearer x", "content-type: application/json"):
             assert line.encode() in head.split(b"\r\n")
+        assert b"\r\nuser-agent: otherwords/" in head
         assert head.count(b"content-length") == head.count(b"host:") == 1
 
     asyncio.run(main())
@@ -249,14 +251,20 @@ def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(main())
 
 
-def test_what_is_no_proxy_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", "gopher://me:secret@127.0.0.1")
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [("gopher://me:secret@127.0.0.1", "is no address of a proxy"), ("socks5://me:secret@x", "socksio")],
+)
+def test_what_is_no_proxy_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, proxy: str, message: str) -> None:
+    if message == "socksio" and importlib.util.find_spec("socksio"):
+        pytest.skip("socksio is installed")
+    monkeypatch.setenv("http_proxy", proxy)
 
     async def main() -> None:
         async with connection(80, "http://models.example") as one:
             await post(one)
 
-    with pytest.raises(BadInput, match="is no address of a proxy") as caught:
+    with pytest.raises(BadInput, match=message) as caught:
         asyncio.run(main())
     assert "secret" not in str(caught.value)
 

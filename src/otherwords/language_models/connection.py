@@ -15,14 +15,20 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore2
 import httpx2
 
+from .._version import __version__
 from ..errors import BadInput
 
 #: Seconds after which a connection that nobody used is not used again: servers close theirs.
 _KEPT = 5.0
 #: Bytes that wait to be read from which on no more are taken from the network, and bytes that are unpacked at a time.
 _ENOUGH, _PIECE = 1_000_000, 16_384
-#: What every request says of itself; each host has its own line besides.
-_HEADERS = (("accept", "*/*"), ("accept-encoding", "gzip, deflate"), ("content-type", "application/json"))
+#: What every request says of itself: some gateways refuse those that do not say who asks.
+_HEADERS = (
+    ("accept", "*/*"),
+    ("accept-encoding", "gzip, deflate"),
+    ("content-type", "application/json"),
+    ("user-agent", f"otherwords/{__version__}"),
+)
 
 
 class Received(NamedTuple):
@@ -127,7 +133,11 @@ def _through(named: str, verify: ssl.SSLContext) -> httpcore2.AsyncConnectionPoo
     common: dict[str, Any] = {"ssl_context": verify, "max_connections": 1, "keepalive_expiry": _KEPT}
     common |= {"proxy_auth": proxy.raw_auth, "network_backend": _Network()}
     if proxy.url.scheme.startswith("socks"):
-        return httpcore2.AsyncSOCKSProxy(url, **common)
+        try:
+            return httpcore2.AsyncSOCKSProxy(url, **common)
+        except (ImportError, RuntimeError):
+            fix = "pip install socksio, or use a proxy that speaks HTTP"
+            raise BadInput("a SOCKS proxy needs the package socksio", where="$ALL_PROXY", fix=fix) from None
     return httpcore2.AsyncHTTPProxy(url, **common)
 
 
