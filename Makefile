@@ -4,6 +4,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 VENV   := .venv
 BIN    := $(VENV)/bin
 HARNESSES := .harnesses
+RELEASE := .release
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -11,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # process that a test starts begins sooner.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all messages coverage lint bench pins clean
+.PHONY: demo test test-all messages coverage lint bench pins docs release clean
 
 demo: $(VENV)/.core
 	@$(BIN)/otherwords run quickstart.toml -o runs/quickstart
@@ -21,7 +22,7 @@ test: $(VENV)/.test lint
 	@$(PYTEST) -m "not slow"
 
 # All tests, with the slow ones (kills, training runs, benchmarks at a small size): run before a release.
-test-all: $(VENV)/.test $(HARNESSES)/.done lint
+test-all: $(VENV)/.test $(HARNESSES)/.done $(RELEASE)/.done lint
 	@$(PYTEST)
 
 # Coverage of all tests; fails below 90 %.
@@ -70,6 +71,21 @@ $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt
 	@touch $@
 
+# The documentation as a site with search, in site/: needs no network once its environment is there.
+docs: $(RELEASE)/.done
+	@$(RELEASE)/bin/python scripts/site.py --out site
+
+# Wheel and sdist in dist/, built twice, with their SBOM; the wheel is tried in a fresh environment of each Python that is there.
+release: $(RELEASE)/.done
+	@$(RELEASE)/bin/python scripts/release.py --smoke $(shell for python in python3.11 python3.12 python3.13; do \
+	    $$python -c '' 2>/dev/null && echo $$python; done)
+
+$(RELEASE)/.done: requirements/release.txt
+	@test -x $(RELEASE)/bin/python || $(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
+	    --require-hashes -r requirements/release.txt
+	@touch $@
+
 # Update the pinned requirements after a change of dependencies (needs uv). A file names what those before it lack.
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 CUDA    := $(shell sed -n 's/^\(nvidia-[a-z0-9-]*\|cuda-[a-z]*\|triton\)==.*/\1/p' .pins 2>/dev/null)
@@ -88,4 +104,4 @@ requirements-%:
 
 # Delete what make and the demo created.
 clean:
-	rm -rf $(VENV) $(HARNESSES) runs .pins .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(HARNESSES) $(RELEASE) site dist runs .pins .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
