@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 import tiny_models
+from ray_nodes import nodes
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.metrics.corrected import corrected_mean
@@ -272,3 +273,17 @@ def test_a_trainer_needs_a_training_set(tmp_path, settings):
     settings["models"]["new"] = {"trainer": "bag_of_words"}
     with pytest.raises(BadInput, match=r"datasets.garden: train: no training set for models.new.trainer"):
         run_paper(Paranlu, settings, out=tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_trainings_and_runs_on_ray_give_the_same_tables(tmp_path, training):
+    pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
+    here = run_paper(Paranlu, training, out=tmp_path / "here").results
+    with nodes({"num_cpus": 2}) as cluster:
+        there = run_paper(
+            Paranlu, training, out=tmp_path / "there", engine={"engine": f"ray://{cluster.address}"}
+        ).results
+    for name, tables in here.tables.items():
+        assert [table.csv() for table in there.tables[name]] == [table.csv() for table in tables], name

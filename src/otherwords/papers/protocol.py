@@ -315,7 +315,7 @@ class Protocol(ABC, Generic[Settings]):
         return {
             "title": self.title, "methods": self.methods, "bibtex": self.bibtex, "exhibits": self.exhibits,
             "seed": settings.seed, "datasets": self.rows, "command": command,
-            "models": {name: one.model for name, one in settings.models.items()},
+            "models": {name: getattr(one, "trainer", "") or one.model for name, one in settings.models.items()},
         }  # fmt: skip
 
     # A dry run
