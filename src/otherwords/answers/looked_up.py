@@ -7,6 +7,7 @@ model belongs to, or what else the file knows of it.
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -101,6 +102,43 @@ def families(column: str, models: Iterable[str]) -> dict[str, str]:
     if names and not set(names) & known.keys():
         raise BadInput(f"knows none of the models {', '.join(names)}", where=path, fix=f"it has {', '.join(known)}")
     return known
+
+
+def relatives(column: str, models: Iterable[str]) -> list[tuple[str, str, str]]:
+    """The models that a family map relates, as pairs: a model and its teacher, and the neighbours in size of a family.
+
+    The map says it of each: `distilled_from = "roberta-large"`, and `family = "roberta"` with a number as `size`.
+    """
+    names, path = list(models), _file_and_rest(column.removeprefix(FAMILY))[0]
+    family, size, teacher = (_known(f"{FAMILY}{path}:{key}", names) for key in (KEY, "size", "distilled_from"))
+    pairs = [("distilled from", one, teacher[one]) for one in names if teacher.get(one) in names]
+    for group in dict.fromkeys(family.get(one) for one in names if one in size):
+        if group is None:
+            continue
+        own = sorted((_number(size[one], path, one), one) for one in names if family.get(one) == group and one in size)
+        pairs += [("smaller than", small, large) for (a, small), (b, large) in pairwise(own) if a < b]
+    if not pairs:
+        fix = 'give models of the table distilled_from = "..." another, or family and size, two sizes of a family'
+        raise BadInput("relates no two models", where=path, fix=f"{fix}; there are {', '.join(names)}")
+    return pairs
+
+
+def _known(column: str, models: list[str]) -> dict[str, str]:
+    """What a map says under a key; nothing where no model has it."""
+    try:
+        return families(column, models)
+    except BadInput as error:
+        if error.message.startswith("no model has"):
+            return {}
+        raise
+
+
+def _number(text: str, path: str, model: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        fix = "give the number of parameters, as in size = 355"
+        raise BadInput(f"found {text!r}", where=path, field=f"{model}.size", fix=fix) from None
 
 
 def key_of(column: str) -> str:

@@ -23,7 +23,12 @@ def compare(
     by: opt.By = [],  # noqa: B006
     between: Annotated[
         str,
-        typer.Option("--between", metavar="COLUMN", help="Compare the groups of this column instead of two models."),
+        typer.Option(
+            "--between",
+            metavar="COLUMN",
+            help="Compare the groups of this column instead of two models; "
+            "or with family:FILE.toml, models with their teachers and with the next larger of their family.",
+        ),
     ] = "",
     matched: Annotated[
         bool, typer.Option("--matched", help="With --between: only problems with variants in both groups, paired.")
@@ -76,9 +81,10 @@ def compare(
     same, and stand together. --metric all compares all metrics. --test counts right answers with textbook tests, which
     assume independent rows.
     """
+    from ..answers.looked_up import FAMILY
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
-    from ..scoring.compare import compare_groups
+    from ..scoring.compare import compare_groups, compare_relatives
     from ..scoring.count_tests import count_tests
     from .tables import count_table, difference_table, margin_table
 
@@ -102,7 +108,9 @@ def compare(
     if matched and not between:
         raise BadInput("--matched belongs to --between COLUMN")
     with bars(quiet or json):
-        if between:
+        if between.startswith(FAMILY) and not matched:
+            differences = compare_relatives(answers, between, metric, **settings)
+        elif between:
             differences = compare_groups(answers, between, metric, matched=matched, **settings)
         else:
             differences = compare_models(answers, other or None, metric, models=model, by=by, **settings)

@@ -15,7 +15,7 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, one_answer
-from ..answers.looked_up import check_files
+from ..answers.looked_up import check_files, relatives
 from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
@@ -24,6 +24,7 @@ from ..harnesses.samples import LogOptions
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
+from ..registry import Bound
 from ..significance.across_models import crossed_test, side_by_side, t_test
 from ..significance.anytime import warn_stopped
 from ..significance.multiple import adjust
@@ -82,10 +83,25 @@ def compare(
     both = two_models(
         frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task, logs)
     )
+    blocks = _pair_blocks(both, chosen, lenient, as_list(by), of_task, settings, margin)
+    current().done()
+    return _with_one_answer(_adjusted(blocks, settings, out), both)
+
+
+def _pair_blocks(
+    both: Sequence[ModelTable],
+    chosen: Sequence[Bound],
+    lenient: bool,
+    by: Sequence[str],
+    of_task: tuple[str, ...],
+    settings: IntervalSettings,
+    margin: float | None,
+) -> list[list[Difference]]:
+    """The differences of two models, a block for each role and group."""
     names = [one.name for one in both]
     shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
-    grouped = {role: list(shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
+    grouped = {role: list(shared_groups(pair, by)) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
     blocks: list[list[Difference]] = []
@@ -104,8 +120,45 @@ def compare(
                 if group is None:
                     raise
                 warn_about(group, f"not compared: {error}")
+    return blocks
+
+
+def compare_relatives(
+    answers: AnyTable | str | os.PathLike[str],
+    families: str,
+    using: str | Sequence[str] = (),
+    *,
+    task: str | Task = "",
+    columns: Columns | None = None,
+    labels: Mapping[str, str] | None = None,
+    logs: LogOptions = LogOptions(),  # noqa: B008 (frozen)
+    seed: int = 1,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+    interval: str = "auto",
+    margin: float | None = None,
+    out: str | Path | None = None,
+) -> Results[Difference]:
+    """Compare the models of a table that a family map relates: neighbours in size, and students with their teachers.
+
+    `families` is `family:FILE.toml`, whose tables have `family` and `size`, or `distilled_from` another model. The
+    difference's `group` says what the two are to each other (Arakelyan et al. 2024, section 5.1). p-values are adjusted
+    for all pairs.
+    """
+    tables.refuse_unwritable(out, answers)
+    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
+    of_task = get_task(task).labels if task else ()
+    chosen, lenient = choose(using)
+    settings.warn_few(chosen)
+    named = Names(columns or {}, labels or {}, of_task, logs)
+    known = {one.name: one for one in load(frame_or_name(answers, "the answers"), names=named)}
+    blocks: list[list[Difference]] = []
+    current().start("compare")
+    for kind, first, second in relatives(families, known):
+        found = _pair_blocks([known[first], known[second]], chosen, lenient, [], of_task, settings, margin)
+        blocks += [[replace(row, group=kind) for row in block] for block in found]
     current().done()
-    return _with_one_answer(_adjusted(blocks, settings, out), both)
+    return _with_one_answer(_adjusted(blocks, settings, out), list(known.values()))
 
 
 def checked_margin(margin: float | None) -> float | None:
