@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import otherwords as ow
+from otherwords.significance.proportions import wilson
 
 ROOT = Path(__file__).parents[1]
 ROWS = {
@@ -122,3 +123,17 @@ def drawn(folder: Path, *options: str) -> set[str]:
 
 def judged(verdicts: pl.DataFrame, *generators: str) -> set[str]:
     return set(verdicts.filter(pl.col("generator").is_in(generators))["item"])
+
+
+def test_the_strict_reading_says_what_its_verdicts_say():
+    rows = pl.read_csv(ROOT / "docs" / "validity" / "strict.csv.gz").filter(pl.col("reading") == 2)
+    page = (ROOT / "docs" / "validity" / "README.md").read_text(encoding="utf-8")
+    table = page.partition("## A strict reading of problems that nobody had read")[2].partition("\n- ")[0]
+    for (generator,), part in rows.group_by("generator"):
+        line = next(one for one in table.splitlines() if one.startswith(f"| `{generator}"))
+        cells = line.split("|")[2:6]
+        for domain, cell in zip(("captions", "genres", "news", "everyday"), cells, strict=True):
+            own = part.filter(pl.col("domain") == domain)
+            sound = own.filter((pl.col("first") == "yes") & (pl.col("second") == "yes")).height
+            low, high = wilson(sound, own.height, 0.95)
+            assert cell.strip() == f"{sound} of {own.height} [{low:.1%}, {high:.1%}]".replace("%", "")
