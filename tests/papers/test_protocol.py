@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import polars as pl
 import pytest
 
-from otherwords.errors import BadInput, OtherwordsError
+from otherwords.errors import BadInput, MissingExtra, OtherwordsError
 from otherwords.papers import protocol
 from otherwords.papers.protocol import PaperResults, PaperSettings, Protocol, find_protocol, run_paper
 from otherwords.pipeline import score
@@ -163,4 +164,13 @@ def test_what_is_wrong_names_file_and_key(tmp_path, paper, changes, found):
     with pytest.raises(OtherwordsError) as caught:
         run_paper(find_protocol(paper), in_toml(tmp_path, paper, changes), out=tmp_path / "out")
     assert found in str(caught.value).replace(f"{tmp_path}/", "")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("paper", ["merge", "parte", "sensitivity"])
+def test_an_extra_that_is_not_installed_is_named_up_front(tmp_path, monkeypatch, paper):
+    """The templates of three papers need spaCy; nothing is begun without it."""
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+        run_paper(find_protocol(paper), out=tmp_path / "out", quick=True)
     assert not (tmp_path / "out").exists()

@@ -1,8 +1,9 @@
 """otherwords select"""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,10 +11,90 @@ from . import options as opt
 from .display import bars, console, print_json, print_line
 
 app = typer.Typer(help="Choose problems: parts that share nothing, easy ones, draws.", no_args_is_help=True)
+PartOut = Annotated[
+    str,
+    typer.Option(
+        "-o", "--out", metavar="FILE", help="One file with a column part; or {part} in the name, a file for each."
+    ),
+]
 
 
-@app.command()
+class Shown(NamedTuple):
+    """What a selection shows: as JSON, or as a small table and a line."""
+
+    plain: Any
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    line: str = ""
+
+
+def _shared(
+    out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    skip_bad: opt.SkipBad = False,
+    seed: opt.Seed = 1,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """The options that all selections have."""
+
+
+def _selection(**kinds: Any) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
+    """Make a command of a selection, with the options that all have; `kinds` replaces the kind of one.
+
+    The function is given `how`: what these options say to the library.
+    """
+
+    def register(function: Callable[..., Shown]) -> Callable[..., Shown]:
+        own = list(inspect.signature(function).parameters.values())[1:]
+        more = [one.replace(annotation=kinds.get(name, one.annotation))
+                for name, one in inspect.signature(_shared).parameters.items()]  # fmt: skip
+
+        def command(**given: Any) -> None:
+            how = _how(**{one.name: given[one.name] for one in more})
+            with bars(given["quiet"]):
+                shown = function(how, **{one.name: given[one.name] for one in own})
+            _show(shown, given["out"], given["json"], given["quiet"])
+
+        needed = [one for one in own if one.default is one.empty]
+        parameters = [*needed, *(one for one in own if one not in needed), *more]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        command.__doc__ = function.__doc__
+        app.command(function.__name__)(command)
+        return function
+
+    return register
+
+
+def _how(**given: Any) -> dict[str, Any]:
+    """What all selections are given alike."""
+    from ..errors import BadInput
+
+    if given["json"] and given["out"] == "-":
+        raise BadInput("the rows go to standard output", field="--json", fix="name a file with -o")
+    columns, labels = opt.pairs(given["field"], "--field"), opt.pairs(given["label"], "--label")
+    rejected = Path(given["out"]).parent if given["skip_bad"] else None
+    same = {name: given[name] for name in ("task", "out", "seed")}
+    return {**same, "columns": columns, "labels": labels, "rejected": rejected}
+
+
+def _show(shown: Shown, out: str, json: bool, quiet: bool) -> None:
+    if json:
+        print_json(shown.plain)
+    elif not quiet:
+        if shown.columns:
+            _print_rows(shown.columns, shown.rows, out)
+        if shown.line:
+            print_line(shown.line)
+
+
+@_selection(out=PartOut)
 def partition(
+    how: dict[str, Any],
     inputs: opt.Inputs,
     part: Annotated[
         list[str],
@@ -28,21 +109,7 @@ def partition(
         list[str],
         typer.Option("--at-least", metavar="NAME=N", help="The least number of problems of a part; may be repeated."),
     ] = [],  # noqa: B006
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o", "--out", metavar="FILE", help="One file with a column part; or {part} in the name, a file for each."
-        ),
-    ] = "-",
-    safe_csv: opt.SafeCsv = False,
-    task: opt.TaskName = "",
-    field: opt.Fields = [],  # noqa: B006
-    label: opt.Labels = [],  # noqa: B006
-    skip_bad: opt.SkipBad = False,
-    seed: opt.Seed = 1,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
+) -> Shown:
     """Divide data into parts of which no two share a premise-hypothesis pair.
 
     What shares a `cluster`, the context (the premise; premise and hypothesis in d-NLI; both observations in a-NLI) or
@@ -50,25 +117,16 @@ def partition(
     """
     from ..selection.partition import partition as divide
 
-    _refuse_two_tables(json, out)
-    with bars(quiet):
-        done = divide(
-            inputs,
-            _shares(part) if part else None,
-            at_least=opt.numbers(at_least, "--at-least"),
-            **_settings(task, field, label, skip_bad, out),
-            seed=seed,
-        )
-    if json:
-        print_json({"parts": [one._asdict() for one in done.parts], "left_out": done.left_out})
-    elif not quiet:
-        _print_rows(("part", "clusters", "problems", "rows"), [(one.name, *one[2:]) for one in done.parts], out)
-        if done.left_out:
-            print_line(f"{done.left_out:,} rows are in no part")
+    done = divide(inputs, _shares(part) if part else None, at_least=opt.numbers(at_least, "--at-least"), **how)
+    rows = [(one.name, *one[2:]) for one in done.parts]
+    line = f"{done.left_out:,} rows are in no part" if done.left_out else ""
+    plain = {"parts": [one._asdict() for one in done.parts], "left_out": done.left_out}
+    return Shown(plain, ("part", "clusters", "problems", "rows"), rows, line)
 
 
-@app.command()
+@_selection()
 def aflite(
+    how: dict[str, Any],
     inputs: opt.Inputs,
     embeddings: Annotated[
         str,
@@ -98,17 +156,8 @@ def aflite(
     tau: Annotated[
         float, typer.Option("--tau", metavar="SHARE", help="A problem is easy if more of them get it right.")
     ] = 0.75,
-    out: opt.Out = "-",
-    safe_csv: opt.SafeCsv = False,
-    task: opt.TaskName = "",
-    field: opt.Fields = [],  # noqa: B006
-    label: opt.Labels = [],  # noqa: B006
-    skip_bad: opt.SkipBad = False,
     plugin: opt.Plugins = [],  # noqa: B006
-    seed: opt.Seed = 1,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
+) -> Shown:
     """Mark problems as easy or difficult for linear classifiers on embeddings (AFLite).
 
     Writes all problems with the columns aflite (easy, difficult), aflite_score and aflite_left, the round in which a
@@ -119,26 +168,17 @@ def aflite(
     from ..selection.aflite import aflite as filter_problems
 
     load_plugins(plugin)
-    _refuse_two_tables(json, out)
-    with bars(quiet):
-        rows, found = filter_problems(
-            inputs,
-            embeddings or None,
-            model=model,
-            encoder=encoder,
-            settings=AFLite(classifiers, train_on, leave, tau, seed),
-            **_settings(task, field, label, skip_bad, out),
-        )
-    easy = int((rows["aflite"] == "easy").sum())
-    if json:
-        print_json({"problems": rows.height, "easy": easy, "leaving": found.leaving})
-    elif not quiet:
-        rounds = f"{len(found.leaving):,} round{'s' if len(found.leaving) != 1 else ''}"
-        print_line(f"{easy:,} of {rows.height:,} problems are easy; {sum(found.leaving):,} left in {rounds}")
+    settings = AFLite(classifiers, train_on, leave, tau, how.pop("seed"))
+    rows, found = filter_problems(inputs, embeddings or None, model=model, encoder=encoder, settings=settings, **how)
+    easy, left = int((rows["aflite"] == "easy").sum()), found.leaving
+    rounds = f"{len(left):,} round{'s' if len(left) != 1 else ''}"
+    line = f"{easy:,} of {rows.height:,} problems are easy; {sum(left):,} left in {rounds}"
+    return Shown({"problems": rows.height, "easy": easy, "leaving": left}, line=line)
 
 
-@app.command()
+@_selection()
 def deciles(
+    how: dict[str, Any],
     inputs: opt.Inputs,
     answers: Annotated[
         str, typer.Option("--answers", metavar="FILE", help="A model's answers to the problems, with probabilities.")
@@ -150,31 +190,19 @@ def deciles(
         str, typer.Option("--by", metavar="COLUMN", help="Strata, drawn from one by one, such as aflite.")
     ] = "",
     number: Annotated[int, typer.Option("-n", "--number", metavar="N", help="Problems from each stratum.")] = 125,
-    out: opt.Out = "-",
-    safe_csv: opt.SafeCsv = False,
-    task: opt.TaskName = "",
-    field: opt.Fields = [],  # noqa: B006
-    label: opt.Labels = [],  # noqa: B006
-    skip_bad: opt.SkipBad = False,
-    seed: opt.Seed = 1,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
+) -> Shown:
     """Draw problems evenly over the deciles of a model's confidence in the right label.
 
     One from each decile in turn; a decile that is exhausted is skipped. ParaNLU draws 125 easy and 125 difficult ones.
     """
     from ..selection.sampling import deciles as draw
 
-    _refuse_two_tables(json, out)
-    settings = _settings(task, field, label, skip_bad, out)
-    with bars(quiet):
-        done = draw(inputs, answers, by=by, n=number, model=model, seed=seed, **settings)
-    _print_counts(done.counts, out, json, quiet)
+    return _counted(draw(inputs, answers, by=by, n=number, model=model, **how).counts)
 
 
-@app.command()
+@_selection()
 def sample(
+    how: dict[str, Any],
     inputs: opt.Inputs,
     number: Annotated[
         int, typer.Option("-n", "--number", metavar="N", help="Problems in all, from strata in proportion.")
@@ -183,50 +211,21 @@ def sample(
     by: Annotated[
         list[str], typer.Option("--by", metavar="COLUMN", help="A column that makes strata; may be repeated.")
     ] = [],  # noqa: B006
-    out: opt.Out = "-",
-    safe_csv: opt.SafeCsv = False,
-    task: opt.TaskName = "",
-    field: opt.Fields = [],  # noqa: B006
-    label: opt.Labels = [],  # noqa: B006
-    skip_bad: opt.SkipBad = False,
-    seed: opt.Seed = 1,
-    json: opt.Json = False,
-    quiet: opt.Quiet = False,
-) -> None:
+) -> Shown:
     """Draw problems at random, stratified by columns; rewordings come along with their problem."""
     from ..selection.sampling import sample as draw
 
-    _refuse_two_tables(json, out)
-    with bars(quiet):
-        done = draw(inputs, number, each=each, by=by, seed=seed, **_settings(task, field, label, skip_bad, out))
-    _print_counts(done.counts, out, json, quiet)
+    return _counted(draw(inputs, number, each=each, by=by, **how).counts)
 
 
-def _settings(task: str, field: Sequence[str], label: Sequence[str], skip_bad: bool, out: str) -> dict[str, Any]:
-    """What all selections are given alike."""
-    columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
-    rejected = Path(out).parent if skip_bad else None
-    return {"task": task, "columns": columns, "labels": labels, "out": out, "rejected": rejected}
+def _counted(counts: Any) -> Shown:
+    return Shown(counts.to_dicts(), counts.columns, counts.rows())
 
 
 def _shares(parts: Sequence[str]) -> dict[str, float | None]:
     """Read NAME=SHARE options; a name alone is what is left."""
     shares: dict[str, float | None] = dict.fromkeys(one.partition("=")[0].strip() for one in parts)
     return {**shares, **opt.numbers([one for one in parts if "=" in one], "--part")}
-
-
-def _refuse_two_tables(json: bool, out: str) -> None:
-    from ..errors import BadInput
-
-    if json and out == "-":
-        raise BadInput("the rows go to standard output", field="--json", fix="name a file with -o")
-
-
-def _print_counts(counts: Any, out: str, json: bool, quiet: bool) -> None:
-    if json:
-        print_json(counts.to_dicts())
-    elif not quiet:
-        _print_rows(counts.columns, counts.rows(), out)
 
 
 def _print_rows(names: Sequence[str], rows: Sequence[Sequence[Any]], out: str) -> None:
