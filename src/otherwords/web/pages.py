@@ -30,6 +30,11 @@ FIELD_NAMES = {
 }
 #: Why a page may be skipped; the last is explained in words.
 REASONS = ("I cannot decide", "The text is broken", "The text is offensive", "I know this text", "Another reason")
+#: What the coefficients of agreement are called.
+COEFFICIENTS = {
+    "cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa", "alpha": "Krippendorff's alpha", "ac1": "Gwet's AC1",
+    "ac2": "Gwet's AC2",
+}  # fmt: skip
 #: From these distances on, a rewording is not too close any more, and different enough (ParaNLU, Figure 7).
 CLOSE, FAR = 20.0, 40.0
 
@@ -217,7 +222,8 @@ def _templates() -> jinja2.Environment:
     found = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters["number"] = lambda value: "–" if value is None else f"{value:.2f}"
+    found.filters["number"] = lambda value: "–" if value is None else f"{value:.2f}".replace("-", "−")
+    found.filters["coefficient"] = lambda name: COEFFICIENTS.get(name, name)
     return found
 
 
