@@ -45,26 +45,27 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         took = filters(browsing, browser, page)
         size = page.stat().st_size / 1e6
     rewordings = f"{(TINY_PROBLEMS if tiny else PROBLEMS) * VARIANTS:,} rewordings, {len(MODELS)} models"
+    cost = f"written in {seconds:.1f} s of CPU time, models compared"
     shown = ", ".join(f"{name} {1000 * one:.0f} ms" for name, one in took.items())
     return [
         {"claim": f"a page of {rewordings} opens from a file, until its list can be used (median of {len(loads)})",
          "measured": median(loads), "unit": "s", "at_most": 3, "detail": " ".join(f"{one:.2f}" for one in loads)},
-        {"claim": "a filter of it, from the key to the painted list (median)",
-         "measured": 1000 * median(took.values()), "unit": "ms", "at_most": 200, "detail": shown},
-        {"claim": "its size", "measured": size, "unit": "MB", "at_most": 25, "detail": f"written in {seconds:.1f} s"},
+        {"claim": "the slowest of five filters, from the key to the painted list (each the median of 5)",
+         "measured": 1000 * max(took.values()), "unit": "ms", "at_most": 200, "detail": shown},
+        {"claim": "its size", "measured": size, "unit": "MB", "at_most": 25, "detail": cost},
     ]  # fmt: skip
 
 
 def written(folder: Path, problems: int) -> tuple[Path, float]:
-    """The page of a run of so many problems, and the seconds that writing it once more took."""
+    """The page of a run of so many problems, and the CPU seconds that writing it once more took."""
     data = folder / "suite.jsonl"
     with data.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in suite(problems))
     study = ow.Study(data=[str(data)], models=MODELS, check=[], canary=False, cache=False)
     done = ow.run(study, out=folder / "run")
-    start = time.perf_counter()
+    start = time.process_time()
     page = ow.report.rerender(done.folder)
-    return page, time.perf_counter() - start
+    return page, time.process_time() - start
 
 
 def suite(problems: int) -> list[dict[str, Any]]:
@@ -105,13 +106,14 @@ def load(browsing: Any, browser: Any, page: Path) -> float:
 
 
 def filters(browsing: Any, browser: Any, page: Path) -> dict[str, float]:
-    """Five filters, one after the other, each on all problems: the seconds until its result is painted."""
-    wanted = [("text", "tr"), ("label", "0"), ("how", "2"), ("outcome", "wrong"), ("order", "flips")]
-    found = {}
+    """Five filters, each on all problems, five times: the median of the seconds until its result is painted."""
+    wanted = {"text": "tr", "label": "0", "how": "2", "outcome": "wrong", "order": "flips"}
+    found: dict[str, list[float]] = {name: [] for name in wanted}
     with browsing.opened(browser, page) as visit:
         visit.page.wait_for_selector("html[data-browse=ready]", state="attached")
-        for name, value in wanted:
-            found[name] = visit.page.evaluate(SECONDS, [name, value])
-            visit.page.evaluate("document.getElementById('browse-form').reset()")
-            visit.page.wait_for_timeout(300)
-    return found
+        for _ in range(5):
+            for name, value in wanted.items():
+                found[name].append(visit.page.evaluate(SECONDS, [name, value]))
+                visit.page.evaluate("document.getElementById('browse-form').reset()")
+                visit.page.wait_for_timeout(200)
+    return {name: median(took) for name, took in found.items()}

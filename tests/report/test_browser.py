@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import browsing
@@ -224,4 +223,4 @@ def test_ten_thousand_rewordings_without_lag(browser: Browser, tmp_path: Path) -
     page, _ = report_page.written(tmp_path, 1_000)
     assert page.stat().st_size < 25e6 / 10
     assert report_page.load(browsing, browser, page) < 10
-    assert median(report_page.filters(browsing, browser, page).values()) < 1
+    assert max(report_page.filters(browsing, browser, page).values()) < 1
