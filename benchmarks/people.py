@@ -30,9 +30,9 @@ from .coverage import Array
 
 Case = dict[str, Any]
 LOG = Path(__file__).parent / "results" / "people.jsonl.xz"
-SIMULATIONS = 600
+SIMULATIONS = 400
 #: The cells that look worst are drawn again, with other random numbers: the worst of many is bad by chance, too.
-AGAIN, MORE = 40, 4000
+AGAIN, MORE = 40, 3000
 RATES = (0.02, 0.1, 0.3, 0.5)
 SOUND = (0.6, 0.9, 0.98)
 #: Clusters, and the least and greatest number of variants in one. Of 50 clusters, all are judged in part; of the others
@@ -204,7 +204,7 @@ def active_again(setting: tuple[float, str], sims: int) -> Case:
 def run(tiny: bool = False) -> list[Case]:
     """Cover, width and savings, as rows with limits."""
     grid, sims, more = (cells()[::250], 40, 40) if tiny else (cells(), SIMULATIONS, MORE)
-    asked, active_sims, active_more = (ACTIVE[:1], 3, 3) if tiny else (ACTIVE, 200, 1000)
+    asked, active_sims, active_more = (ACTIVE[:1], 3, 3) if tiny else (ACTIVE, 100, 600)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
         first = list(pool.map(partial(measure, sims=sims), grid, chunksize=4))
         worst = sorted(range(len(grid)), key=lambda place: first[place]["judge:held"])[:AGAIN]
