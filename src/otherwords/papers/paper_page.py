@@ -9,9 +9,10 @@ from typing import Any
 import jinja2
 
 from .._version import __version__
+from ..problem import Score
 from ..report.exhibits import write_exhibits
-from ..report.figures import STYLE, Figure
-from ..report.tables import Table
+from ..report.figures import STYLE, Figure, Point
+from ..report.tables import Table, TableCell
 from ..storage.files import write_text
 
 
@@ -28,6 +29,26 @@ class PaperResults:
     missing: dict[str, str] = field(default_factory=dict)
     deviations: Sequence[str] = ()
     summary: str = ""
+
+
+def score_cell(found: Score | None, mark: str = "") -> TableCell:
+    """A score as a cell with its interval; an empty one where there is none."""
+    return TableCell(None) if found is None else TableCell(found.value, found.low, found.high, mark=mark)
+
+
+def score_point(x: str, found: Score | None) -> Point:
+    """A score as a bar or point over a name; a gap where there is none."""
+    return Point(x, None) if found is None else Point(x, found.value, found.low, found.high)
+
+
+def in_words(found: Score) -> str:
+    """A share in per cent, with its interval if it has one.
+
+    >>> in_words(Score("flip_rate", "", "m", None, 0.048, 0.023, 0.098, 10, 10))
+    '4.8 % [2.3 to 9.8]'
+    """
+    ends = "" if found.low is None or found.high is None else f" [{100 * found.low:.1f} to {100 * found.high:.1f}]"
+    return f"{100 * (found.value or 0):.1f} %{ends}"
 
 
 def write_results(folder: Path, results: PaperResults, about: Mapping[str, Any]) -> Path:

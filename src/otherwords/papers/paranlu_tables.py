@@ -13,7 +13,7 @@ from ..registry import metrics
 from ..report.figures import Figure, Panel, Point, Series, consistency_plane, pareto
 from ..report.tables import Plain, Table, TableCell, TableColumn
 from ..storage.run_folder import RunFolder
-from .paper_page import PaperResults
+from .paper_page import PaperResults, in_words, score_cell
 from .paranlu_settings import ParanluSettings
 
 #: The two kinds of paraphrases: what the data set names, and what the generator of the settings makes.
@@ -231,17 +231,8 @@ def _deviations(settings: ParanluSettings, sets: Sequence[ParaphrasedSet]) -> It
 
 def _summary(sets: Sequence[ParaphrasedSet], models: Sequence[str]) -> str:
     places = [(one, name, place) for one in sets for name in models if (place := one.point(name))]
-    parts = [f"{name} on {one.dataset} {_percent(a)} and {_percent(p_c)}" for one, name, (a, p_c) in places]
+    parts = [f"{name} on {one.dataset} {in_words(a)} and {in_words(p_c)}" for one, name, (a, p_c) in places]
     return f"Accuracy on paraphrases and consistency P_C: {'; '.join(parts)}." if parts else ""
-
-
-def _percent(one: Score) -> str:
-    ends = "" if one.low is None or one.high is None else f" [{100 * one.low:.1f} to {100 * one.high:.1f}]"
-    return f"{100 * (one.value or 0):.1f} %{ends}"
-
-
-def _cell(found: Score | None, mark: str = "") -> TableCell:
-    return TableCell(None) if found is None else TableCell(found.value, found.low, found.high, mark=mark)
 
 
 # Tables
@@ -288,7 +279,7 @@ def _table_4(one: ParaphrasedSet, models: Sequence[str]) -> Table:
     for model in models:
         own = {short: one.score(model, metric) for short, metric in names.items()}
         sign = {short: "†" if model in front and short in marked else "" for short in names}
-        rows.append([model, *(_cell(found, sign[short]) for short, found in own.items())])
+        rows.append([model, *(score_cell(found, sign[short]) for short, found in own.items())])
     values = "corrected values" if one.corrected else "means over buckets"
     notes = [f"† by {values}, no other model is better in accuracy or consistency and at least as good in the other."]
     return Table(f"table-4-{one.dataset}", f"Accuracy and consistency on {one.dataset}", columns, rows, notes)
@@ -303,7 +294,7 @@ def _table_4_beyond(one: ParaphrasedSet, models: Sequence[str]) -> Table:
     over = {"A~": "renormalised", "P~_C": "renormalised"}
     columns = [TableColumn("model"), *(TableColumn(name, "share", over.get(name, "")) for name in names)]
     rows: list[Sequence[TableCell | Plain] | str] = [
-        [model, *(_cell(one.score(model, metric)) for metric in names.values())] for model in models
+        [model, *(score_cell(one.score(model, metric)) for metric in names.values())] for model in models
     ]
     title = f"Further values on {one.dataset}"
     return Table(f"table-4-beyond-{one.dataset}", title, columns, rows)
@@ -326,7 +317,7 @@ def _table_6(sets: Sequence[ParaphrasedSet]) -> Table:
     for one in sets:
         for kind, some in one.distances.items():
             values = [
-                _similarity(found) if found.metric.startswith("embedding_distance") else _cell(found)
+                _similarity(found) if found.metric.startswith("embedding_distance") else score_cell(found)
                 for found in some.values.values()
             ]
             rate = [some.judged[1] / some.judged[0] if some.judged and some.judged[0] else None] if judged else []
@@ -354,7 +345,7 @@ def _stages(name: str, stages: Mapping[str, Sequence[str]], sets: Sequence[Parap
         for curve, models in stages.items():
             for model in models:
                 accuracy, consistency = one.point(model) or (None, None)
-                rows.append([one.dataset, curve, model, _cell(accuracy), _cell(consistency)])
+                rows.append([one.dataset, curve, model, score_cell(accuracy), score_cell(consistency)])
     file = name.lower().replace(" ", "-")
     return Table(f"{file}-values", f"The values of {name}", columns, rows, [_axes(sets)])
 
@@ -368,7 +359,7 @@ def _kinds(sets: Sequence[ParaphrasedSet], models: Sequence[str]) -> Table:
         for model in models:
             for kind in one.runs:
                 accuracy, consistency = one.point(model, kind) or (None, None)
-                rows.append([one.dataset, model, kind, _cell(accuracy), _cell(consistency)])
+                rows.append([one.dataset, model, kind, score_cell(accuracy), score_cell(consistency)])
     return Table("figure-4-values", "Accuracy and consistency by kind of paraphrases", columns, rows)
 
 
@@ -391,7 +382,9 @@ def _table_7(sets: Sequence[ParaphrasedSet], partial: Sequence[str], full: Seque
                     own[0] = own[0] and replace(own[0], low=None, high=None)  # a constant, by the split
                     other = [_find(scores, model, metric, ending) for metric in (*names.values(), *beyond.values())]
                     count = own[0].n_units if own[0] else 0
-                    rows.append([one.dataset, blind, model, artifacts, count, *map(_cell, own), *map(_cell, other)])
+                    rows.append(
+                        [one.dataset, blind, model, artifacts, count, *map(score_cell, own), *map(score_cell, other)]
+                    )
     notes = ["Where the partial-input model is right by luck, it is right less often in other words: part of its drop."]
     return Table("table-7", "Problems likely and unlikely to have artifacts", columns, rows, notes)
 

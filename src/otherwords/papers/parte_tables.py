@@ -9,7 +9,7 @@ import polars as pl
 from ..problem import Score
 from ..report.figures import Axis, Figure, Panel, Point, Series
 from ..report.tables import Plain, Table, TableCell, TableColumn
-from .paper_page import PaperResults
+from .paper_page import PaperResults, in_words, score_cell, score_point
 
 if TYPE_CHECKING:
     from .protocol import PaperModel
@@ -98,13 +98,10 @@ def make_results(
 
 
 def _summary(models: Sequence[str], tested: Sequence[TestedData]) -> str:
-    parts = []
-    for one in tested:
-        for model in models:
-            found = one.score(model, "flip_rate")
-            if found and found.value is not None and found.low is not None and found.high is not None:
-                ends = f"{100 * found.low:.1f} to {100 * found.high:.1f}"
-                parts.append(f"{model} on {one.name} {100 * found.value:.1f} % [{ends}]")
+    pairs = [(one, model, one.score(model, "flip_rate")) for one in tested for model in models]
+    parts = [
+        f"{model} on {one.name} {in_words(found)}" for one, model, found in pairs if found and found.low is not None
+    ]
     return f"Answers that change where sentences are paraphrased: {'; '.join(parts)}." if parts else ""
 
 
@@ -136,10 +133,6 @@ def _examples(suite: pl.DataFrame) -> Iterator[tuple[str, ...]]:
         yield from ((name, *row) for row in some.select("label", "p", "h", "premise", "hypothesis").iter_rows())
 
 
-def _cell(found: Score | None) -> TableCell:
-    return TableCell(None) if found is None else TableCell(found.value, found.low, found.high)
-
-
 def _table_2(models: Sequence[str], tested: Sequence[TestedData], plain: ThreeWay) -> Table:
     metrics = {
         "accuracy_original_weighted": "original", "accuracy_variants": "paraphrased", "flip_rate": "changed",
@@ -152,9 +145,9 @@ def _table_2(models: Sequence[str], tested: Sequence[TestedData], plain: ThreeWa
     lines: list[Row] = []
     for model in models:
         ways = [scores for some in plain.values() for scores in some.values()]
-        line: Row = [model, *(_cell(find_score(scores, model, "accuracy_original")) for scores in ways)]
+        line: Row = [model, *(score_cell(find_score(scores, model, "accuracy_original")) for scores in ways)]
         for one in tested:
-            line += [*(_cell(one.score(model, metric)) for metric in metrics), one.suite["of"].count()]
+            line += [*(score_cell(one.score(model, metric)) for metric in metrics), one.suite["of"].count()]
         lines.append(line)
     notes = ["An original counts as often as it has paraphrased versions. In brackets: 95 % interval."]
     return Table("table-2", "Accuracy, and answers that changed", columns, lines, notes)
@@ -171,7 +164,7 @@ def _merging(tested: Sequence[TestedData]) -> Table:
     for one in tested:
         for model in dict.fromkeys(some.model for scores in one.merging.values() for some in scores):
             cells = (next((s for s in one.merging.get(title, ()) if s.model == model), None) for title in titles)
-            lines.append([one.name, model, *map(_cell, cells)])
+            lines.append([one.name, model, *map(score_cell, cells)])
     notes = [
         "Merged: neutral and contradiction are one label; the most probable of three labels is taken first.",
         "p(N) + p(C): their probabilities are added up first.",
@@ -212,12 +205,10 @@ def _bars(
     values = list(titles) or sorted(group.removeprefix(start) for group in found)
     panels = []
     for data in tested:
-        points = {value: [_share(data, model, f"{start}{value}") for model in models] for value in values}
+        points = {
+            value: [score_point(model, data.score(model, "flip_rate", f"{start}{value}")) for model in models]
+            for value in values
+        }
         panels.append(Panel(_panel(data, tested), [Series(titles.get(one, one), some) for one, some in points.items()]))
     file = name.lower().replace(" ", "-")
     return Figure(file, _TITLES[name], "bars", panels, Axis("model"), Axis("changed answers", "share"))
-
-
-def _share(data: TestedData, model: str, group: str) -> Point:
-    found = data.score(model, "flip_rate", group)
-    return Point(model, None) if found is None else Point(model, found.value, found.low, found.high)

@@ -17,7 +17,7 @@ from ..report.figures import Axis, Figure, Panel, Point, Series
 from ..report.tables import Table, TableCell, TableColumn
 from ..storage.run_folder import RunFolder
 from ..words.distance import words
-from .paper_page import PaperResults
+from .paper_page import PaperResults, in_words, score_cell, score_point
 
 if TYPE_CHECKING:
     from .protocol import PaperModel, PaperSettings
@@ -101,26 +101,21 @@ def make_results(settings: "PaperSettings", measured: Sequence[MeasuredModel], r
 
 
 def _summary(measured: Sequence[MeasuredModel], accept: str) -> str:
-    parts = []
-    for one in measured:
-        if (found := one.score(accept, "r_r")) and found.value is not None and found.low is not None:
-            ends = f"{100 * found.low:.1f} to {100 * (found.high or 0):.1f}"
-            parts.append(f"{one.model} on {one.dataset} {100 * found.value:.1f} % [{ends}]")
+    pairs = [(one, one.score(accept, "r_r")) for one in measured]
+    parts = [
+        f"{one.model} on {one.dataset} {in_words(found)}" for one, found in pairs if found and found.low is not None
+    ]
     return f"Problems answered right that a rewording fools ({JUDGES[accept]}): {'; '.join(parts)}." if parts else ""
 
 
 # Tables
 
 
-def _cell(found: Score | None) -> TableCell:
-    return TableCell(None) if found is None else TableCell(found.value, found.low, found.high)
-
-
 def _table_1(measured: Sequence[MeasuredModel], rows: Mapping[str, int]) -> Table:
     models = list(dict.fromkeys(one.model for one in measured))
     columns = [TableColumn("data"), TableColumn("problems", "count"), *(TableColumn(name, "share") for name in models)]
     lines: list[list[TableCell | str | int]] = [
-        [dataset, count, *(_cell(one.accuracy) for one in measured if one.dataset == dataset)]
+        [dataset, count, *(score_cell(one.accuracy) for one in measured if one.dataset == dataset)]
         for dataset, count in rows.items()
     ]
     return Table("table-1", "Accuracy on the original problems", columns, lines)
@@ -137,7 +132,7 @@ def _table_2(
     lines: list[list[TableCell | str | int | float | None] | str] = []
     for one in measured:
         right = one.first.filter(pl.col("pred") == pl.col("gold")).height
-        cells = [_cell(one.score(accept, metric)) for metric in names]
+        cells = [score_cell(one.score(accept, metric)) for metric in names]
         lines.append([one.dataset, one.model, right, *cells, _without(one, accept)])
     for domain, name in _DOMAINS.items():
         some = [one for one in measured if domains[one.dataset] == domain]
@@ -279,15 +274,11 @@ def _figure_2(
             some = [one for one in measured if one.dataset == dataset and models[one.model].family == family]
             some.sort(key=lambda one: models[one.model].size)
             series = [
-                Series(metric, [_point(one.model, one.score(accept, metric)) for one in some])
+                Series(metric, [score_point(one.model, one.score(accept, metric)) for one in some])
                 for metric in ("r_s", "r_r")
             ]
             panels.append(Panel(f"{family}, {dataset}", series))
     return Figure("figure-2", "Fooling rates by size", "bars", panels, Axis("model"), Axis("fooling rate", "share"))
-
-
-def _point(x: str, found: Score | None) -> Point:
-    return Point(x, None) if found is None else Point(x, found.value, found.low, found.high)
 
 
 def _figure_3(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iterator[Figure]:

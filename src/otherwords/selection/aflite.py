@@ -25,7 +25,7 @@ from ..storage import tables
 from ..storage.in_memory import AnyTable
 from .embedding import embed
 from .linear import classify, in_round_coordinates
-from .rows import Array, add_column, linked_clusters, read_rows, refuse_rewordings, refuse_unlabelled
+from .rows import Array, add_column, linked_clusters, read_problems
 
 #: The columns that are added: easy or difficult, the score, and the round in which a problem left (null: it stayed).
 STRATUM, SCORE, LEFT = "aflite", "aflite_score", "aflite_left"
@@ -89,9 +89,7 @@ def aflite(
     """
     settings.refuse_wrong()
     tables.refuse_unwritable(out, *files_of(data), *([embeddings] if isinstance(embeddings, str | Path) else []))
-    rows, chosen = read_rows(data, task, columns, labels, rejected)
-    refuse_rewordings(rows)
-    refuse_unlabelled(rows)
+    rows, chosen = read_problems(data, task, columns, labels, rejected)
     pairs = linked_clusters(rows, chosen)
     settings.refuse_few(rows.height, pairs.n_unique())
     vectors = embed(rows, chosen, embeddings, model, encoder)

@@ -42,6 +42,20 @@ def read_rows(
     return rows, source.chosen
 
 
+def read_problems(
+    data: AnyTable | Name | Sequence[Name],
+    task: str | Task | Mapping[str, Any] = "",
+    columns: Mapping[str, str | int] | None = None,
+    labels: Mapping[Any, str] | None = None,
+    rejected: str | Path | None = None,
+) -> tuple[pl.DataFrame, Task]:
+    """The same where all rows must be problems with a right answer."""
+    rows, chosen = read_rows(data, task, columns, labels, rejected)
+    refuse_rewordings(rows)
+    refuse_unlabelled(rows)
+    return rows, chosen
+
+
 def refuse_rewordings(rows: pl.DataFrame) -> None:
     """Refuse rewordings among the rows, where only problems can be selected."""
     if rows["of"].null_count() < rows.height:

@@ -19,7 +19,7 @@ from ..metrics.corrected import D, confidence_in, decile
 from ..problem import Task
 from ..storage import tables
 from ..storage.in_memory import AnyTable, frame_or_name
-from .rows import add_column, in_random_order, read_rows, refuse_missing, refuse_rewordings, refuse_unlabelled
+from .rows import add_column, in_random_order, read_problems, read_rows, refuse_missing
 
 #: The columns that a draw by deciles adds: the model's probability of the right label, and its decile from 0 to 9.
 CONFIDENCE, DECILE = "confidence", "decile"
@@ -53,9 +53,7 @@ def deciles(
     """
     _refuse_no_number(n, setting("-n", "n"))
     tables.refuse_unwritable(out, *files_of(data), *files_of(answers))
-    rows, chosen = read_rows(data, task, columns, labels, rejected)
-    refuse_rewordings(rows)
-    refuse_unlabelled(rows)
+    rows, chosen = read_problems(data, task, columns, labels, rejected)
     refuse_missing(rows, [by] if by else [])
     rows = add_column(rows, _confidences(rows, answers, model, chosen))
     rows = add_column(rows, pl.Series(DECILE, decile(rows[CONFIDENCE].to_numpy()), dtype=pl.Int64))
