@@ -57,7 +57,7 @@ def inspect_json(tmp_path: Path) -> Path:
 
 
 def scores(source: Any, **options: Any) -> list[Any]:
-    return list(ow.score(source, **options))
+    return list(ow.score(source, replicates=199, **options))
 
 
 def test_inspect_and_our_own_table_give_the_same_scores_to_the_bit(inspect_json, tmp_path):
@@ -85,7 +85,7 @@ def test_all_of_a_comparison_is_the_same_whatever_the_logs(tmp_path):
     )
     other.write_csv(tmp_path / "other.csv")
     once = pl.read_csv(OWN).drop("again:usual:1")
-    differences = [list(ow.compare(one, tmp_path / "other.csv")) for one in (LM_EVAL, once)]
+    differences = [list(ow.compare(one, tmp_path / "other.csv", replicates=999)) for one in (LM_EVAL, once)]
     assert differences[0] == differences[1]
 
 
@@ -369,7 +369,7 @@ def test_numbers_that_go_on_in_the_next_chunk_are_whole(monkeypatch):
 
 def test_commands_read_logs(tmp_path):
     runner = CliRunner()
-    done = runner.invoke(app, ["score", str(INSPECT), "--bucket-from", BY_ID, "--json"])
+    done = runner.invoke(app, ["score", str(INSPECT), "--bucket-from", BY_ID, "--json", "--replicates", "199"])
     assert [one["value"] for one in json.loads(done.stdout)] == [one.value for one in scores(OWN)]
     page = tmp_path / "page.html"
     done = runner.invoke(app, ["report", str(INSPECT), "-o", str(page)])

@@ -57,11 +57,11 @@ def promptfoo(folder: Path, rows: list[dict[str, Any]]) -> Path:
 def test_promptfoo_gives_the_scores_of_our_own_table(tmp_path, results):
     log = promptfoo(tmp_path, results)
     assert find_harness(log) == "promptfoo"
-    assert list(ow.score(log)) == list(ow.score(SAMPLES / "answers.csv"))
+    assert list(ow.score(log, replicates=199)) == list(ow.score(SAMPLES / "answers.csv", replicates=199))
     lines = tmp_path / "results.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in results))
     assert find_harness(lines) == "promptfoo"
-    assert list(ow.score(lines)) == list(ow.score(SAMPLES / "answers.csv"))
+    assert list(ow.score(lines, replicates=199)) == list(ow.score(SAMPLES / "answers.csv", replicates=199))
 
 
 def test_prompts_of_promptfoo_are_models_of_their_own(tmp_path, results):

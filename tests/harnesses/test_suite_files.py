@@ -89,7 +89,7 @@ def test_what_a_check_dropped_is_not_written(tmp_path):
 
 def test_a_run_folder_is_a_suite(tmp_path):
     run = tmp_path / "run"
-    ow.run(data=[SUITE], models=["scripted"], canary=False, out=run)
+    ow.run(data=[SUITE], models=["scripted"], metrics=["flip_rate"], canary=False, replicates=9, out=run)
     done = CliRunner().invoke(app, ["suite", str(run), "-o", str(tmp_path / "out")])
     assert (done.exit_code, done.stdout) == (0, f"{tmp_path / 'out'}: 4 problems, 8 variants\n")
 
@@ -154,3 +154,14 @@ def test_lm_eval_runs_the_suite_and_the_scores_come_back(tmp_path, harness_pytho
     regenerate.run_harness(harness_python, "lm-eval", tmp_path / "suite", words, tmp_path / "logs")
     [log] = (tmp_path / "logs").rglob("samples_*.jsonl")
     assert list(ow.score(log)) == list(ow.score(answers))
+
+
+@pytest.mark.slow
+def test_hugging_face_loads_the_folder_by_its_card(tmp_path, monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    write_suite([SUITE], tmp_path / "suite", template=SHORT)
+    loaded = datasets.load_dataset(str(tmp_path / "suite"), cache_dir=str(tmp_path / "cache"))
+    assert list(loaded) == ["test"]
+    assert loaded["test"].num_rows == 12
+    assert loaded["test"][1]["choices"] == ["yes", "maybe", "no"]

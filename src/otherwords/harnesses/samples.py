@@ -179,7 +179,8 @@ def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
         message = f"is there twice in epoch {twice['epoch'][0]}"
         raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample an id of its own")
     first = table.filter(pl.col("epoch") == pl.col("epoch").min().over(keys))
-    others = table.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti").select(*keys, "epoch", "pred")
+    given = table.select(*keys, "epoch", "pred")
+    others = given.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti")
     for number, (_, part) in enumerate(others.sort("epoch").group_by("epoch", maintain_order=True), 1):
         again = part.select(*keys, pl.col("pred").alias(f"{AGAIN}{USUAL_WAY}:{number}"))
         first = first.join(again, on=keys, how="left", maintain_order="left")
