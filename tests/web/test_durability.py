@@ -191,6 +191,6 @@ def test_everything_else_works_on_postgresql(server, tmp_path):
         assert web.delete_person(store, "lee") == 2
         assert web.verdict_table(store)["annotator"].unique().sort().to_list() == ["adjudicator-1", "kim"]
     store.close()
-    again = web.open_project([suite], "sound", server, web.Settings())
+    again = web.open_project([suite], "sound", server, web.Settings(number=2))
     assert web.verdict_table(again).height == 4
     again.close()

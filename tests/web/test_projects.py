@@ -183,6 +183,25 @@ def test_a_database_of_somebody_else_is_never_touched(suite, tmp_path):
     assert (tmp_path / "verdicts.db").read_bytes() == before
 
 
+def test_the_same_texts_under_other_ids_are_another_suite(suite, tmp_path):
+    opened(suite, tmp_path).close()
+    renamed = [{**row, "id": row["id"].replace("~x", "~y")} for row in NLI]
+    with refuses(BadInput, where=str(tmp_path / "verdicts.db")):
+        opened(write_rows(tmp_path / "renamed.jsonl", renamed), tmp_path)
+
+
+def test_a_database_that_cannot_be_filled_is_not_there(suite, tmp_path, monkeypatch):
+    from otherwords.web import items
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(items, "_fill", full)
+    with pytest.raises(OSError, match="No space"):
+        opened(suite, tmp_path)
+    assert not list(tmp_path.glob("verdicts.db*"))
+
+
 def test_settings_of_a_database_stay(suite, tmp_path):
     opened(suite, tmp_path, overlap=3).close()
     with pytest.warns(UserWarning, match="what it was made with stays: overlap=3"):

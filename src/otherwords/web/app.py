@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -261,10 +262,9 @@ async def _static(request: Request) -> Response:
     return Response(_read_static(tuple(place)), media_type=kind)
 
 
-def _read_static(place: tuple[str, ...], kept: dict[tuple[str, ...], bytes] = {}) -> bytes:  # noqa: B006 (a cache)
-    if place not in kept:
-        kept[place] = resources.files("otherwords").joinpath(*place).read_bytes()
-    return kept[place]
+@cache
+def _read_static(place: tuple[str, ...]) -> bytes:
+    return resources.files("otherwords").joinpath(*place).read_bytes()
 
 
 def _message(request: Request, status: int, message: str) -> Response:

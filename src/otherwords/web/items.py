@@ -63,6 +63,10 @@ class Item:
     author: str = ""
     is_test: bool = False
 
+    def names(self) -> list[str]:
+        """The ids of the bucket and of the parts, which no page shows."""
+        return [self.bucket, *(part.variant for part in self.parts)]
+
     def content(self) -> str:
         """What the page is made of; of the variants, their texts alone."""
         page = {"original": dict(self.original), "label": self.label, "fields": list(self.fields)}
@@ -110,8 +114,8 @@ def open_project(
     opened = open_suite(list(suite), task)
     items = suite_items(opened, chosen, (settings or Settings()).judge)
     if tests:
-        items += test_items(tests, chosen, opened.task)
-    key = digest(chosen.signature, asdict(opened.task), [one.content() for one in items])
+        items += known_items(tests, chosen, opened.task)
+    key = digest(chosen.signature, asdict(opened.task), [(one.names(), one.content()) for one in items])
     if exists(out):
         return _continued(out, key, chosen, settings)
     settings = settings or Settings()
@@ -119,16 +123,8 @@ def open_project(
     about = {**asdict(settings), "form": chosen.name, "signature": chosen.signature, "key": key}
     about |= {"questions": [asdict(one) for one in chosen.questions], "layout": _layout(chosen)}
     about |= {"task": asdict(opened.task), "suite": [Path(one).name for one in suite], "otherwords": __version__}
-    store = create_store(out, about)
-    try:
-        _fill(store, items, chosen.name, settings.seed)
-    except BaseException:
-        store.close()
-        if store.is_sqlite:
-            for ending in ("", "-wal", "-shm"):
-                Path(f"{out}{ending}").unlink(missing_ok=True)
-        raise
-    return store
+    seed = settings.seed
+    return create_store(out, about, lambda connection: _fill(connection, items, chosen.name, seed))
 
 
 def stored_form(about: Mapping[str, Any]) -> tuple[AnnotationForm, Task]:
@@ -180,7 +176,7 @@ def _says_what_is_sound(form: AnnotationForm) -> bool:
     return len(form.questions) == 1 and first.kind == "choice" and {*map(str.lower, first.choices)} <= YES | NO
 
 
-def _fill(store: Store, items: Sequence[Item], form: str, seed: int) -> None:
+def _fill(connection: sa.Connection, items: Sequence[Item], form: str, seed: int) -> None:
     """Write the items in an order at random, so that their numbers tell nothing."""
     order = list(items)
     Random(seed_for(seed, "items")).shuffle(order)
@@ -193,9 +189,8 @@ def _fill(store: Store, items: Sequence[Item], form: str, seed: int) -> None:
             expected = json.dumps(dict(part.expected))
             parts.append({"item": number, "number": place, "variant": part.variant, "is_control": part.is_control,
                           "expected": expected})  # fmt: skip
-    with store.writing() as connection:
-        connection.execute(sa.insert(ITEMS), rows)
-        connection.execute(sa.insert(PARTS), parts)
+    connection.execute(sa.insert(ITEMS), rows)
+    connection.execute(sa.insert(PARTS), parts)
 
 
 # The items of a suite
@@ -298,7 +293,7 @@ def run_flips(suite: Suite) -> dict[str, dict[str, float]]:
     return flips
 
 
-def test_items(path: str, form: AnnotationForm, task: Task) -> list[Item]:
+def known_items(path: str, form: AnnotationForm, task: Task) -> list[Item]:
     """Items whose answers are known, to see who reads with care: a suite with columns `answer:QUESTION`."""
     opened = open_suite([path], task)
     table = opened.table()

@@ -220,7 +220,12 @@ def _repeated(answers: Given, form: AnnotationForm, task: Task) -> dict[tuple[in
 def _templates() -> jinja2.Environment:
     loader = jinja2.PackageLoader(__package__, "templates")
     found = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
     )
     found.filters["number"] = lambda value: "–" if value is None else f"{value:.2f}".replace("-", "−")
     found.filters["coefficient"] = lambda name: COEFFICIENTS.get(name, name)

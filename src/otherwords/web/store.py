@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -225,8 +225,8 @@ def open_store(name: str) -> Store:
     return store
 
 
-def create_store(name: str, about: Mapping[str, Any]) -> Store:
-    """Make a new database with its tables and views, or none: a file that is there is never touched."""
+def create_store(name: str, about: Mapping[str, Any], fill: Callable[[sa.Connection], None]) -> Store:
+    """Make a new database with its tables, views and items, or none: a file that is there is never touched."""
     if is_address(name):
         store = _connect(name)
         if sa.inspect(store.engine).get_table_names():
@@ -236,12 +236,19 @@ def create_store(name: str, about: Mapping[str, Any]) -> Store:
         _refuse_place(name)
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its owner alone
         store = _connect(name)
-    with store.writing() as connection:
-        META.create_all(connection)
-        for view, definition in _VIEWS.items():
-            connection.execute(sa.text(f"create view {view} as {definition}"))
-        rows = [{"key": key, "value": json.dumps(value)} for key, value in about.items()]
-        connection.execute(sa.insert(ABOUT), [*rows, {"key": "schema", "value": json.dumps(VERSION)}])
+    try:
+        with store.writing() as connection:
+            META.create_all(connection)
+            for view, definition in _VIEWS.items():
+                connection.execute(sa.text(f"create view {view} as {definition}"))
+            rows = [{"key": key, "value": json.dumps(value)} for key, value in about.items()]
+            connection.execute(sa.insert(ABOUT), [*rows, {"key": "schema", "value": json.dumps(VERSION)}])
+            fill(connection)
+    except BaseException:
+        store.close()
+        for ending in ("", "-wal", "-shm") if store.is_sqlite else ():
+            Path(f"{name}{ending}").unlink(missing_ok=True)
+        raise
     return store
 
 
