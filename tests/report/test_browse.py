@@ -112,7 +112,15 @@ def test_a_run_that_fits_is_whole() -> None:
     one = counted("a", [1, 0, 4])
     found = Wavering(most=12)
     found.add(one)
-    assert found.chosen(texts(one), ["premise"]) is None
+    assert found.chosen(texts(one), ["premise"], 1) is None
+
+
+def test_originals_without_rewordings_count_too() -> None:
+    """A million problems of which few were reworded do not fit: those few are shown."""
+    one = counted("a", [1, 0, 4])
+    found = Wavering(most=12)
+    found.add(one)
+    assert found.chosen(texts(one), ["premise"], 25).to_list() == ["a2", "a0", "a1"]
 
 
 def test_of_a_large_run_the_most_wavering_stay_whichever_model_wavers() -> None:
@@ -124,7 +132,7 @@ def test_of_a_large_run_the_most_wavering_stay_whichever_model_wavers() -> None:
         found.add(part)
     every = pl.concat(parts).group_by("bucket").agg(pl.col("flips").max())
     order = every.sort("flips", "bucket", descending=[True, False])["bucket"].head(10)
-    assert found.chosen(texts(*parts), ["premise"]).to_list() == order.to_list()
+    assert found.chosen(texts(*parts), ["premise"], 1).to_list() == order.to_list()
     assert (found.problems["m"], found.variants["other"]) == (180, 720)
 
 
@@ -133,7 +141,7 @@ def test_long_texts_leave_room_for_fewer(monkeypatch: pytest.MonkeyPatch) -> Non
     one = counted("a", [4, 3, 2, 1])
     found = Wavering()
     found.add(one)
-    assert found.chosen(texts(one, letters=10), ["premise"]).to_list() == ["a0", "a1"]
+    assert found.chosen(texts(one, letters=10), ["premise"], 1).to_list() == ["a0", "a1"]
 
 
 def test_the_page_says_that_it_does_not_hold_all(study: Any, monkeypatch: pytest.MonkeyPatch) -> None:

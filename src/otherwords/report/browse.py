@@ -21,8 +21,8 @@ from ..problem import Task
 from . import accounts
 from .flips import mark_flips
 
-#: Rewordings and letters that a page holds at most: about 20 MB, which a browser opens in a second or two.
-MOST_VARIANTS, MOST_LETTERS = 200_000, 40_000_000
+#: Rewordings and letters that a page holds at most: a browser opens it in a second or two.
+MOST_VARIANTS, MOST_LETTERS = 120_000, 40_000_000
 #: Letters of a text after which it is cut.
 LONGEST = 2_000
 #: What is read of the answers, beside the probabilities.
@@ -59,25 +59,33 @@ class Wavering:
         order = together.sort("share", "flips", "bucket", descending=[True, True, False])
         return order.filter(pl.col("n").cum_sum() <= most)
 
-    def chosen(self, buckets: Sequence[pl.LazyFrame], fields: Sequence[str]) -> pl.Series | None:
-        """The names of the problems that a page can hold, those that waver most first; None for all of them."""
-        letters = _letters(buckets, fields)
-        if max(self.variants.values(), default=0) <= self._most and letters["letters"].sum() <= MOST_LETTERS:
+    def chosen(self, buckets: Sequence[pl.LazyFrame], fields: Sequence[str], asked: int) -> pl.Series | None:
+        """The names of the problems that a page can hold, those that waver most first; None for all of them.
+
+        `asked` is how many wordings a model was asked, originals without a rewording among them.
+        """
+        few = max(self.variants.values(), default=0) <= self._most and asked <= 2 * self._most
+        if few and _letters(buckets, fields)["letters"].sum() <= MOST_LETTERS:
             return None
-        order = self._sorted(self._most).join(letters, on="bucket", how="left", maintain_order="left")
-        return order.filter(pl.col("letters").fill_null(0).cum_sum() <= MOST_LETTERS)["bucket"]
+        order = self._sorted(self._most)
+        letters = _letters(buckets, fields, order["bucket"])
+        room = order.join(letters, on="bucket", how="left", maintain_order="left")["letters"].fill_null(0).cum_sum()
+        return order["bucket"].filter(room <= MOST_LETTERS)
 
 
-def _letters(buckets: Sequence[pl.LazyFrame], fields: Sequence[str]) -> pl.DataFrame:
-    """How many letters each problem has with all its variants, as far as they are shown."""
+def _letters(buckets: Sequence[pl.LazyFrame], fields: Sequence[str], some: pl.Series | None = None) -> pl.DataFrame:
+    """How many letters each problem, or each of some, has with all its variants, as far as they are shown."""
     found = []
     for part in buckets:
         there = list(part.collect_schema())
-        bucket = pl.coalesce("of", "id") if "of" in there else pl.col("id")
+        bucket = (pl.coalesce("of", "id") if "of" in there else pl.col("id")).cast(pl.String).alias("bucket")
         sizes = [pl.col(name).cast(pl.String).str.len_bytes().clip(0, LONGEST) for name in fields if name in there]
         total = pl.sum_horizontal(*sizes, pl.lit(0)).cast(pl.Int64).alias("letters")
-        found.append(part.select(bucket.cast(pl.String).alias("bucket"), total).collect())
-    return pl.concat(found).group_by("bucket").agg(pl.col("letters").sum())
+        wanted = part.select(bucket, total)
+        if some is not None:
+            wanted = wanted.filter(pl.col("bucket").is_in(some.implode()))
+        found.append(wanted.group_by("bucket").agg(pl.col("letters").sum()).collect())  # no part splits a bucket
+    return pl.concat(found)
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def render_parts(
     bars_in_order = [bars[model] for model in models if model in bars]
     names = short_names(_generators(manifest, buckets))
     balance = accounts.balance(own, about.marks)
-    chosen = about.wavering.chosen(buckets, task.fields)
+    chosen = about.browsable(buckets, task)
     wordings = browse.look_up(chosen, answers, buckets, task)
     shown = beyond_scores(folder, models, about, wordings, MOST_COMPARED) if folder else RunExhibits()
     return _template().render(

@@ -11,9 +11,10 @@ import polars as pl
 from ..answers.groups import count_given
 from ..answers.reading import answered
 from ..answers.roles import CONTRAST, CONTROL
+from ..answers.table import COUNT
 from ..errors import BadInput
 from ..frames import REJECTED
-from ..problem import Score
+from ..problem import Score, Task
 from ..storage.run_folder import RunFolder
 from . import accounts
 from .browse import Wavering
@@ -53,6 +54,11 @@ class AnswerCounts(NamedTuple):
     wavering: Wavering
     given: pl.DataFrame
     marks: pl.DataFrame
+
+    def browsable(self, buckets: Sequence[pl.LazyFrame], task: Task) -> pl.Series | None:
+        """The problems that a page can hold; None for all of them."""
+        asked = self.given.group_by("model").agg(pl.col(COUNT).sum())[COUNT].to_list()
+        return self.wavering.chosen(buckets, task.fields, max(asked, default=0))
 
 
 def count_answers(answers: Sequence[pl.LazyFrame]) -> AnswerCounts:

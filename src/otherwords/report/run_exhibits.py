@@ -70,7 +70,7 @@ def run_exhibits(run: str | Path) -> RunExhibits:
     with folder.naming_damage():
         answers, buckets = folder.batches("answers"), folder.batches("buckets")
         about = count_answers(answers)
-        wordings = browse.look_up(about.wavering.chosen(buckets, task.fields), answers, buckets, task)
+        wordings = browse.look_up(about.browsable(buckets, task), answers, buckets, task)
     scores = [one for one in every if one.model != ALL_MODELS]
     constant = constant_answers(about.given)
     bars = [bar for model in dict.fromkeys(one.model for one in scores) if (bar := about.flips.bar(model)).total]

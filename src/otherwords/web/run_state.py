@@ -179,7 +179,7 @@ class ViewedRun:
             return None
         answers, buckets = self.folder.batches("answers"), self.folder.batches("buckets")
         about = count_answers(answers)
-        found = browse.look_up(about.wavering.chosen(buckets, task.fields), answers, buckets, task)
+        found = browse.look_up(about.browsable(buckets, task), answers, buckets, task)
         names = short_names(sorted(found.rows["how"].drop_nulls().unique()))
         return browse.browsed(found, about.wavering, self.models(), task, names)
 
