@@ -40,8 +40,9 @@ NOT_MADE = {("checks", "similarity.v1"), ("encoders", "minilm.v1")}
 #: an option, an encoder, a parser, or answers of a language model.
 NOT_MEASURED = {
     "accuracy_corrected", "accuracy_testset", "contrast_accuracy", "contrast_consistency", "coverage",
-    "embedding_distance", "embedding_jsd", "flip_rate_net", "label_mass", "p_c_corrected", "p_c_distinct_corrected",
-    "python", "repeat_flips", "sensitivity", "syntactic_distance", "template_flips", "way_flips",
+    "embedding_distance", "embedding_jsd", "flip_rate_net", "label_mass", "learned_similarity",
+    "p_c_corrected", "p_c_distinct_corrected", "python", "repeat_flips", "sensitivity",
+    "syntactic_distance", "template_flips", "way_flips",
 }  # fmt: skip
 #: Made with these packages; without them the plug-in's signature is not compared.
 NEEDS = {
