@@ -1,16 +1,19 @@
-"""Writes the committed samples of logs with the real harnesses: `python tests/harnesses/regenerate.py HARNESS_PYTHON`.
+"""Writes the committed samples of logs with the real harnesses: `python tests/harnesses/regenerate.py HARNESSES`.
 
-A suite of four problems is written by `otherwords suite`, run by Inspect and by lm-evaluation-harness with a model that
+HARNESSES is the folder that `make test-all` installs them into. A suite of four problems is written by
+`otherwords suite`, run by Inspect, by lm-evaluation-harness and (its first problem) by promptfoo, with a model that
 answers from `answers.csv`, and their logs are kept under plain names.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +21,8 @@ import polars as pl
 from otherwords.harnesses import write_suite
 
 HERE = Path(__file__).parent / "samples"
-RUNNER = Path(__file__).parents[1] / "support" / "in_harness.py"
+SUPPORT = Path(__file__).parents[1] / "support"
+RUNNER = SUPPORT / "in_harness.py"
 
 
 def words_of(suite: Path, answers: pl.DataFrame) -> dict[str, list[str]]:
@@ -45,7 +49,21 @@ def run_harness(python: str, harness: str, suite: Path, words: dict[str, list[st
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def main(python: str) -> None:
+def run_promptfoo(program: str, suite: Path, words: dict[str, list[str]], out: Sequence[Path], *more: str) -> None:
+    """Run promptfoo in the folder of a suite. It exits with 100 if an answer was wrong."""
+    shutil.copy(SUPPORT / "promptfoo_model.cjs", suite)
+    (suite / "words.json").write_text(json.dumps(words))
+    outputs = [text for path in out for text in ("-o", str(path))]
+    plain = ["--no-cache", "--no-table", "--no-progress-bar", "--max-concurrency", "1"]
+    command = [program, "eval", "--providers", "file://promptfoo_model.cjs", *plain, *outputs, *more]
+    quiet = dict.fromkeys(("PROMPTFOO_DISABLE_TELEMETRY", "PROMPTFOO_DISABLE_UPDATE"), "1")
+    quiet |= {"PATH": os.environ["PATH"], "HOME": str(suite), "OTHERWORDS_WORDS": "words.json"}
+    done = subprocess.run(command, cwd=suite, capture_output=True, text=True, env=quiet, check=False, timeout=300)
+    assert done.returncode in (0, 100), done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def main(harnesses: str) -> None:
+    python, program = (str(Path(harnesses) / name) for name in ("bin/python", "node_modules/.bin/promptfoo"))
     answers = pl.read_csv(HERE / "answers.csv", schema_overrides={"variant": pl.String})
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -57,6 +75,12 @@ def main(python: str) -> None:
         run_harness(python, "lm-eval", folder / "suite", words, folder / "lm")
         for log in (folder / "lm").rglob("*_2*.json*"):
             shutil.copy(log, HERE / f"{log.stem.rpartition('_')[0]}_1{log.suffix}")
+        results = folder / "results.json"
+        run_promptfoo(program, folder / "suite", words, [results], "--repeat", "2", "--filter-first-n", "3")
+        written = json.loads(results.read_text(encoding="utf-8"))
+        written["config"]["outputPath"] = [results.name]
+        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+        (HERE / f"promptfoo_{written['metadata']['promptfooVersion']}.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

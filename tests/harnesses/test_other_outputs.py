@@ -1,4 +1,4 @@
-"""Output of promptfoo and HELM, in the layouts that their documentation describes."""
+"""Output of promptfoo, as version 0.121.20 wrote it, and of HELM, in the layout that its documentation describes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def results(tmp_path: Path) -> list[dict[str, Any]]:
             own = OWN.row(
                 by_predicate=(pl.col("bucket") == given["bucket"]) & (pl.col("variant") == given["variant"]), named=True
             )
-            word = dict(zip(given["labels"], given["choices"], strict=True))[own[name]]
+            word = dict(zip(test["metadata"]["labels"], test["metadata"]["choices"], strict=True))[own[name]]
             rows.append(
                 {
                     "promptIdx": 0,
@@ -52,6 +52,14 @@ def promptfoo(folder: Path, rows: list[dict[str, Any]]) -> Path:
     whole = {"version": 3, "timestamp": "", "prompts": [], "results": rows, "stats": {}}
     path.write_text(json.dumps({"evalId": "eval-1", "results": whole, "config": {"tests": []}, "shareableUrl": None}))
     return path
+
+
+def test_a_file_of_the_real_promptfoo_is_read():
+    """It has the first problem with its wordings, each asked twice."""
+    log = SAMPLES / "promptfoo_0.121.20.json"
+    assert find_harness(log) == "promptfoo"
+    names = ["model", "bucket", "variant", "gold", "pred", "cluster", "again:usual:1"]
+    assert read_log(log).select(names).equals(OWN.filter(pl.col("bucket") == "p0").select(names))
 
 
 def test_promptfoo_gives_the_scores_of_our_own_table(tmp_path, results):

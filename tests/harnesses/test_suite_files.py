@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import otherwords as ow
 from otherwords.cli.app import app
 from otherwords.errors import BadInput
-from otherwords.harnesses import write_suite
+from otherwords.harnesses import read_log, write_suite
 
 HERE = Path(__file__).parent
 SAMPLES, ROOT = HERE / "samples", HERE.parents[1]
@@ -32,6 +32,14 @@ def harness_python() -> str:
     if not python.exists():
         pytest.skip("needs Inspect and lm-evaluation-harness in .harnesses: make .harnesses/.done")
     return str(python)
+
+
+@pytest.fixture
+def promptfoo() -> str:
+    program = HARNESSES / "node_modules" / ".bin" / "promptfoo"
+    if not program.exists():
+        pytest.skip("needs promptfoo in .harnesses: make .harnesses/.done where npm is installed")
+    return str(program)
 
 
 def runs():  # type: ignore[no-untyped-def]
@@ -78,6 +86,17 @@ def test_rows_hold_what_scores_need(tmp_path):
     assert rows[1]["cluster"] == "c0"
     assert rows[1]["prompt"] == "A man isn't sleeping. So: Somebody is awake. yes, maybe or no?"
     assert (rows[1]["answer"], rows[1]["label"]) == ("yes", "entailment")
+
+
+def test_tests_of_promptfoo_have_no_lists_among_their_variables(tmp_path):
+    """It would run a test for each element of a list."""
+    write_suite([SUITE], tmp_path / "out", template=SHORT)
+    tests = [json.loads(line) for line in (tmp_path / "out" / "data" / "promptfoo.jsonl").read_text().splitlines()]
+    assert not [name for test in tests for name, value in test["vars"].items() if isinstance(value, list)]
+    assert tests[0]["metadata"] == {
+        "choices": ["yes", "maybe", "no"],
+        "labels": ["entailment", "neutral", "contradiction"],
+    }
 
 
 def test_what_a_check_dropped_is_not_written(tmp_path):
@@ -154,6 +173,31 @@ def test_lm_eval_runs_the_suite_and_the_scores_come_back(tmp_path, harness_pytho
     regenerate.run_harness(harness_python, "lm-eval", tmp_path / "suite", words, tmp_path / "logs")
     [log] = (tmp_path / "logs").rglob("samples_*.jsonl")
     assert list(ow.score(log)) == list(ow.score(answers))
+
+
+@pytest.mark.slow
+def test_promptfoo_runs_the_suite_and_the_scores_come_back(tmp_path, promptfoo):
+    regenerate = runs()
+    write_suite([SUITE], tmp_path / "suite", template=SHORT)
+    words = regenerate.words_of(tmp_path / "suite", pl.read_csv(SAMPLES / "answers.csv"))
+    logs = [tmp_path / "results.json", tmp_path / "results.jsonl"]
+    regenerate.run_promptfoo(promptfoo, tmp_path / "suite", words, logs, "--repeat", "2")
+    for log in logs:
+        assert list(ow.score(log)) == list(ow.score(SAMPLES / "answers.csv"))
+    grades = read_log(logs[0], graded=True)
+    assert (grades["pred"] == "right").to_list() == [row["gold"] == row["pred"] for row in read_log(logs[0]).to_dicts()]
+
+
+@pytest.mark.slow
+def test_an_error_in_promptfoo_is_named(tmp_path, promptfoo):
+    regenerate = runs()
+    write_suite([SUITE], tmp_path / "suite", template=SHORT)
+    words = regenerate.words_of(tmp_path / "suite", pl.read_csv(SAMPLES / "answers.csv"))
+    words[next(prompt for prompt in words if "isn't" in prompt)] = []
+    log = tmp_path / "results.json"
+    regenerate.run_promptfoo(promptfoo, tmp_path / "suite", words, [log], "--filter-first-n", "3")
+    with pytest.raises(BadInput, match=r"sample 'p0-v1': ended with an error: 'the model is gone'"):
+        read_log(log)
 
 
 @pytest.mark.slow

@@ -92,8 +92,7 @@ def _write_files(folder: Path, table: pl.DataFrame, template: Template, name: st
     ):
         for row in suite_rows(table, template):
             rows.write(json.dumps(row, ensure_ascii=False) + "\n")
-            checked = [{"type": "javascript", "value": _CHECK}]
-            tests.write(json.dumps({"vars": row, "assert": checked}, ensure_ascii=False) + "\n")
+            tests.write(json.dumps(_promptfoo_test(row), ensure_ascii=False) + "\n")
     values = _values(table, template, name, counts)
     for target, asset in _FILES.items():
         text = (ASSETS / asset).read_text(encoding="utf-8")
@@ -104,6 +103,13 @@ def _write_files(folder: Path, table: pl.DataFrame, template: Template, name: st
 
 #: How promptfoo sees whether a reply is right: it begins with the right word, whatever the case.
 _CHECK = "output.trim().toLowerCase().replace(/^[^\\p{L}\\p{N}]+/u, '').startsWith(context.vars.answer.toLowerCase())"
+
+
+def _promptfoo_test(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as a test of promptfoo. A variable that is a list would be a test for each of its elements."""
+    lists = {name: value for name, value in row.items() if isinstance(value, list)}
+    given = {name: value for name, value in row.items() if name not in lists}
+    return {"vars": given, "metadata": lists, "assert": [{"type": "javascript", "value": _CHECK}]}
 
 
 def suite_rows(table: pl.DataFrame, template: Template) -> Iterator[dict[str, Any]]:
