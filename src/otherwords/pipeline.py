@@ -420,6 +420,8 @@ def score(
         table = pooled(table, location.table)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     rows, where = (table, location) if opened else _collapsed(table, location, needed, known)
+    if with_people:  # before anything is measured, as all that may be wrong
+        people, judged = read_people(verdicts, table, _suite_of(sources), sound, judge, unsound)
     scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
     if shrink and all(one.shrunk is None for one in scores):
@@ -431,7 +433,6 @@ def score(
         scores += averages(scores, weights)
     scores += family_means(scores, by)
     if with_people:
-        people, judged = read_people(verdicts, table, _suite_of(sources), sound, judge, unsound)
         scores += scores_among_sound(judged, people, by=by, labels=known, settings=settings, where=location)
     if out:
         tables.write([scores.to_polars()], out)

@@ -61,10 +61,31 @@ def test_clusters_come_from_a_run(cli, verdicts, place):
         (("verdicts.csv", "-o", "verdicts.csv"), "verdicts.csv"),
         (("one.csv",), "annotator: has fewer than two annotators"),
         (("texts.csv",), "answer: has only texts, which cannot be counted"),
+        (("verdicts.csv", "--run", "one.csv"), "one.csv: bucket: no such column; give a run folder, or its answers"),
+        (
+            ("verdicts.csv", "--run", "others.csv"),
+            "others.csv: has none of the variants that were judged; variants are known by their ids: one that was",
+        ),
     ],
 )
 def test_wrong_usage(cli, verdicts, place, arguments, message):
     (place / "one.csv").write_text("id,verdict,annotator\na,yes,P\n")
+    (place / "others.csv").write_text("bucket,variant,gold,pred\nx,x1,a,a\n")
     texts = [f"a{row},{row} and {who},{who}" for row in range(6) for who in "xy"]
     (place / "texts.csv").write_text("\n".join(["id,verdict,annotator", *texts]) + "\n")
     assert message in cli("agreement", *arguments, rc=2).stderr
+
+
+def test_verdicts_without_buckets_get_them_and_their_clusters_from_the_run(cli, verdicts, place):
+    said = [line.partition(",")[2] for line in (place / verdicts).read_text().splitlines()]
+    (place / "plain.csv").write_text("\n".join(said) + "\n")
+    rows = ["bucket,variant,gold,pred,cluster", *(f"b{row},v{row},a,a,c{row // 3}" for row in range(5))]
+    (place / "answers.csv").write_text("\n".join(rows) + "\n")
+    more = ("--run", "answers.csv", "--json", "--replicates", "200")
+    named, plain = (json.loads(cli("agreement", one, *more).stdout)["questions"] for one in (verdicts, "plain.csv"))
+    assert plain == named
+
+
+def test_one_disagreement_is_one(cli, place):
+    (place / "two.csv").write_text("id,verdict,annotator\na,yes,P\na,no,Q\nb,yes,P\nb,yes,Q\n")
+    assert "1 disagreement: -o FILE lists it" in cli("agreement", "two.csv", "--replicates", "20").stderr

@@ -115,7 +115,9 @@ def test_access_is_closed_and_verdicts_are_kept(cli, database):
 
 
 def test_a_person_is_deleted_when_confirmed(cli, database):
-    cli("verdicts", "delete", database, "kim", stdin="n\n", rc=1)
+    for said in ("n\n", ""):
+        refused = cli("verdicts", "delete", database, "kim", stdin=said, rc=1)
+        assert refused.stderr.endswith("error: nothing was deleted; answer y, or give --yes\n")
     done = cli("verdicts", "delete", database, "kim", "--yes")
     assert done.stderr == "kim and 1 answered pages were deleted\n"
     assert b"kim" not in Path(database).read_bytes()
@@ -125,8 +127,27 @@ def test_a_person_is_deleted_when_confirmed(cli, database):
 @pytest.mark.parametrize("command", ["invite", "revoke", "export", "delete"])
 def test_a_database_that_is_none_is_refused(cli, suite, command, tmp_path):
     more = {"revoke": ["kim"], "delete": ["kim", "--yes"], "export": ["-o", str(tmp_path / "x.csv")]}.get(command, [])
-    for path, message in ((suite, "is no database of verdicts"), (str(tmp_path / "none.db"), "no such database")):
-        assert message in cli("verdicts", command, path, *more, rc=2).stderr
+    for path, message in (
+        (suite, "is no database of verdicts"),
+        (str(tmp_path / "none.db"), "no such database"),
+        (str(tmp_path), "is a folder; name a file in it, such as verdicts.db"),
+        (
+            "mysql://kim:secret@host/x",
+            "is no file, and no address of PostgreSQL; use a file, or postgresql://USER@HOST",
+        ),
+    ):
+        refused = cli("verdicts", command, path, *more, rc=2).stderr
+        assert message in refused
+        assert "secret" not in refused
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "http://a b", "127.0.0.1:8000", ""])
+def test_links_to_nowhere_are_not_made(cli, database, address):
+    refused = cli("verdicts", "invite", database, "--address", address, rc=2).stderr
+    assert refused.startswith(f"error: --address: found {address!r}; give it as annotate printed it: http://")
+    store = web.open_store(database)
+    assert [one.person.pseudonym for one in web.invite(store)] == ["annotator-1"]  # nobody was before
+    store.close()
 
 
 def test_without_the_extra_the_command_names_it(cli, suite, monkeypatch):

@@ -379,3 +379,19 @@ def test_commands_read_logs(tmp_path):
     assert "mockllm" in text
     done = runner.invoke(app, ["report", str(INSPECT)])
     assert done.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "null", '{"a":', ""])
+def test_json_that_is_no_log_is_said_to_be_none(tmp_path, text):
+    path = tmp_path / "log.json"
+    path.write_text(text)
+    with refuses(BadInput, where=str(path)):
+        ow.score(str(path))
+
+
+@pytest.mark.parametrize("option", [("--graded",), ("--scorer", "match")])
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_what_is_for_logs_alone_is_not_ignored_elsewhere(command, option):
+    done = CliRunner().invoke(app, [command, str(OWN), *option])
+    assert done.exit_code == 2
+    assert f"error: {option[0]}: is for logs of other harnesses; leave it out" in done.stderr

@@ -139,6 +139,24 @@ def test_a_line_that_is_no_reply_is_named(tmp_path, text):
         pass
 
 
+def test_replies_are_not_overwritten_by_the_answers(cli, tmp_path):
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        run_batch(server, lines("requests.jsonl"), "replies.jsonl")
+        replies = Path("replies.jsonl").read_bytes()
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "./replies.jsonl"))
+    assert done.exit_code == 2
+    assert "replies.jsonl: is read and written; name another place for the output" in done.stderr
+    assert Path("replies.jsonl").read_bytes() == replies
+
+
+def test_a_batch_of_models_without_a_server_is_refused(cli, tmp_path):
+    done = cli("answer", "rows.jsonl", "-m", "bag_of_words", "-q", "--batch-out", "requests.jsonl")
+    assert done.exit_code == 2
+    assert "error: --model: none of the models asks a server; name one as api:MODEL" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
 def test_options_that_exclude_each_other_are_refused(cli, tmp_path):
     with ChatServer() as server:
         for options in (

@@ -162,6 +162,13 @@ def test_what_cannot_be_scored_is_refused(answers, settings, message):
     assert str(caught.value).startswith(message)
 
 
+def test_what_is_wrong_with_verdicts_is_said_before_anything_is_measured(answers):
+    measured = []
+    with pytest.raises(BadInput, match="no such file"):
+        ow.score(answers, [lambda table: measured.append(table) or 0.0], verdicts="nowhere.csv")
+    assert not measured
+
+
 def test_verdicts_on_other_variants_are_counted(answers, verdicts):
     more = pl.concat([verdicts, verdicts[:2].with_columns(variant=pl.lit("gone"), bucket=pl.lit("b"))])
     with pytest.warns(UserWarning, match="1 of 121 verdicts are on variants without answers, such as 'gone'"):

@@ -180,7 +180,7 @@ def _read(source: TableOrPath, columns: Mapping[str, str], name: str, logs: LogO
         named = with_buckets(source, logs.bucket_from, "the answers")
         return _rename(named, columns, "the answers", name), "the answers"
     path = Path(source)
-    if find_harness(path):
+    if find_harness(path) or (path.suffix == ".json" and path.is_file()):
         return _rename(read_any(path, logs, columns), columns, str(source), name), str(source)
     if path.suffix.lower() == ".txt" and path.is_file():  # as SNLI and MultiNLI are released
         with path.open(encoding="utf-8", errors="replace") as file:

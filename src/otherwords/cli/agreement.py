@@ -56,4 +56,5 @@ def agreement(
         for table in agreement_tables(report, confidence):
             screen.print(table)
         count = len(report.disagreements)
-        print_line(f"{count:,} disagreements" + (": -o FILE lists them" if count and not out else ""))
+        several, them = ("", "it") if count == 1 else ("s", "them")
+        print_line(f"{count:,} disagreement{several}" + (f": -o FILE lists {them}" if count and not out else ""))

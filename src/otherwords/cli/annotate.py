@@ -1,5 +1,6 @@
 """otherwords annotate, and what is done with its verdicts: otherwords verdicts"""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -154,6 +155,9 @@ def invite(
 ) -> None:
     """Make invitation links, which work once."""
     web = _web()
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", address):
+        fix = "give it as annotate printed it: http://127.0.0.1:8000, or https://NAME"
+        raise BadInput(f"found {address!r}", field="--address", fix=fix)
     with _opened(web, database) as store:
         made = web.invite(store, role, number, pseudonym=pseudonym, days=days)
     rows = [_invitation(one, f"{address.rstrip('/')}/join/{one.token}") for one in made]
@@ -201,9 +205,21 @@ def delete(
     with _opened(web, database) as store:
         web.find_person(store, pseudonym)
         if not yes:
-            typer.confirm(f"Delete {pseudonym} and all their verdicts?", abort=True)
+            _confirm(f"Delete {pseudonym} and all their verdicts?")
         count = web.delete_person(store, pseudonym)
     print_line(f"{pseudonym} and {count:,} answered pages were deleted")
+
+
+def _confirm(question: str) -> None:
+    """Ask; anything but a yes ends the command with nothing done."""
+    try:
+        agreed = typer.confirm(question)
+    except typer.Abort:  # nobody there to answer
+        agreed = False
+        typer.echo(err=True)
+    if not agreed:
+        print_line("error: nothing was deleted; answer y, or give --yes")
+        raise typer.Exit(1)
 
 
 def _opened(web: Any, database: str) -> Any:

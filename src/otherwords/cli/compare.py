@@ -91,7 +91,7 @@ def compare(
     settings: dict[str, Any] = {
         "task": task, "confidence": confidence, "margin": margin, "out": out or None,
         "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
-        "logs": opt.log_options(bucket_from, scorer, graded),
+        "logs": opt.log_options(bucket_from, scorer, graded, answers, other),
     }  # fmt: skip
     if test:
         if between or metric or matched:

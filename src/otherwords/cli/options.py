@@ -333,10 +333,14 @@ def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
     return columns
 
 
-def log_options(bucket_from: str, scorer: str, graded: bool) -> "LogOptions":
-    """How logs of other harnesses are read."""
+def log_options(bucket_from: str, scorer: str, graded: bool, *answers: str) -> "LogOptions":
+    """How logs of other harnesses are read; what is for logs alone is refused where none of the answers is one."""
+    from ..harnesses.logs import find_harness
     from ..harnesses.samples import LogOptions
 
+    if (scorer or graded) and not any(map(find_harness, answers)):
+        fix = "leave it out: tables and runs have one answer a row, in pred"
+        raise BadInput("is for logs of other harnesses", field="--scorer" if scorer else "--graded", fix=fix)
     return LogOptions(bucket_from, scorer, graded)
 
 

@@ -47,7 +47,7 @@ def report(
             raise BadInput(
                 "a log needs -o FILE.html, and has no --tables", where=str(sources[0]), fix="add -o FILE.html"
             )
-        typer.echo(write_log_report(sources, out, opt.log_options(bucket_from, scorer, graded)))
+        typer.echo(write_log_report(sources, out, opt.log_options(bucket_from, scorer, graded, *map(str, sources))))
         return
     if len(sources) > 1:
         raise BadInput(f"found {len(sources)} run folders", where="report", fix="give one run folder, or logs")

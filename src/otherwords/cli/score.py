@@ -122,7 +122,7 @@ def score(
     opt.refuse_wrong_build(baseline, no_worse, junit, summary, *answers)
     given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
-    names["logs"] = opt.log_options(bucket_from, scorer, graded)
+    names["logs"] = opt.log_options(bucket_from, scorer, graded, *answers, baseline)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
     scores = measure(
         given,

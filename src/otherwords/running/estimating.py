@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..errors import caller_level
+from ..errors import BadInput, caller_level
 from ..language_models.budget import Budget, shown, spending
 from ..models.answering import Texts, asked_columns, count_requests
 from ..models.cache import Cache, cache_path
@@ -82,8 +82,13 @@ def estimate_answers(driver: Driver, private: Path | None = None) -> dict[str, d
         stack.enter_context(spending(driver.budget))
         there = path is not None and path.is_file()
         cache = stack.enter_context(Cache(path, writing=False)) if there else None
+        served = False
         for model in map(driver._load, driver.study.asked):
             planned[model.name] = _planned(driver, model, path, cache, unwritten)
+            served = served or model.model.keep_replies is not None
+    if driver.budget.batch is not None and not served:
+        fix = "name one as api:MODEL, or leave out --batch-out and --batch-in"
+        raise BadInput("none of the models asks a server", field="--model", fix=fix)
     return planned
 
 

@@ -239,6 +239,8 @@ def answer_files(
     of replies to them, which are stored, and then nothing is sent.
     """
     _refuse_wrong_batch(batch_out, batch_in, cache, dry_run)
+    if batch_in:
+        tables.refuse_unwritable(out, *batch_in)
     max_requests = 0 if batch_in else max_requests
     if until is not None:
         refuse_wrong_rule(until, confidence)

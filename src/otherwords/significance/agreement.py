@@ -263,17 +263,33 @@ def agreement_of(
     `out` writes a row for each disagreement: question, bucket, variant, and a column for each annotator.
     """
     tables.refuse_unwritable(out, verdicts)
-    clusters = None
+    judged, clusters = read_verdicts(verdicts), None
     if answers is not None:
-        given = frame_or_name(answers, "the answers")
-        known = given if isinstance(given, pl.DataFrame) else tables.read(given)
-        clusters = known.select(pl.col("bucket", "cluster").cast(pl.String)) if "cluster" in known.columns else None
-    report = agreement(read_verdicts(verdicts), clusters, **settings)
+        judged, clusters = _of_run(judged, frame_or_name(answers, "the answers"))
+    report = agreement(judged, clusters, **settings)
     if out:
         rows = [{**{key: row[key] for key in ("question", "bucket", "variant")}, **row["answers"]}
                 for row in report.disagreements]  # fmt: skip
         tables.write([pl.DataFrame(rows, infer_schema_length=None)] if rows else [], out)
     return report
+
+
+def _of_run(verdicts: pl.DataFrame, answers: pl.DataFrame | str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The verdicts with the buckets of their variants, and the clusters of buckets where the answers name them."""
+    where = answers if isinstance(answers, str) else "the answers"
+    known = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
+    if lost := [name for name in ("bucket", "variant") if name not in known.columns]:
+        fix = f"give a run folder, or its answers; found {', '.join(known.columns)}"
+        raise BadInput("no such column", where=where, field=lost[0], fix=fix)
+    known = known.with_columns(pl.col("bucket", "variant").cast(pl.String))
+    places = known.select("variant", found="bucket").drop_nulls().unique("variant")
+    verdicts = verdicts.join(places, on="variant", how="left", maintain_order="left")
+    verdicts = verdicts.with_columns(pl.coalesce("bucket", "found").alias("bucket")).drop("found")
+    if not verdicts["bucket"].is_in(known["bucket"].unique().to_list()).any():
+        fix = f"variants are known by their ids: one that was judged is {verdicts['variant'][0]!r}"
+        raise BadInput("has none of the variants that were judged", where=where, fix=fix)
+    clustered = "cluster" in known.columns
+    return verdicts, known.select(pl.col("bucket", "cluster").cast(pl.String)) if clustered else None
 
 
 def agreement(

@@ -207,6 +207,9 @@ class _Flushing:
             self._flushed = latest
 
 
+_ADDRESS = "a file, or postgresql://USER@HOST/DATABASE"
+
+
 def is_address(name: str) -> bool:
     """Whether a name is a PostgreSQL address rather than a file."""
     return name.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
@@ -214,6 +217,10 @@ def is_address(name: str) -> bool:
 
 def open_store(name: str) -> Store:
     """Open a database that is there; a file or database of somebody else is refused, and nothing in it is changed."""
+    if not is_address(name) and Path(name).is_dir():
+        raise BadInput("is a folder", where=name, fix="name a file in it, such as verdicts.db")
+    if not is_address(name) and "://" in name:
+        raise BadInput("is no file, and no address of PostgreSQL", where=_shown(name), fix=f"use {_ADDRESS}")
     if not is_address(name) and not Path(name).is_file():
         raise BadInput("no such database", where=name, fix="make one: otherwords annotate SUITE --form FORM -o FILE.db")
     if not is_address(name) and Path(name).stat().st_size == 0:
@@ -334,7 +341,7 @@ def _sqlite(name: str) -> sa.Engine:
 
 def _shown(name: str) -> str:
     """A name as messages may show it: without the password."""
-    if not is_address(name):
+    if not is_address(name) and "://" not in name:
         return name
     try:
         return sa.make_url(name).render_as_string(hide_password=True)
