@@ -1,20 +1,16 @@
-"""Compare judges of equivalence: on held-out sentences broken and reworded by script, and on ParaNLU's human verdicts.
+"""Compare judges of equivalence by ParaNLU's human verdicts.
 
     evaluate.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
     evaluate.py score PAIRS.jsonl OUT.jsonl JUDGE ...   equivalence, mutual:nli-small, cosine:ENCODER
-    evaluate.py results FOLDER EVAL.json.xz             of train.py: FOLDER/{held,ask}.jsonl
-    evaluate.py held SCORES.jsonl ...                   by kind of change
     evaluate.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
 
-A table of pairs has `id`, `a`, `b`, and where it is known `label` (1: equivalent) and `kind`. A table of scores has
-`id` and a column for each judge, higher where the judge finds the texts more alike. ParaNLU's ids are ROW.FIELD of
-validation.parquet; the score of a rewording is the least over its fields. Nothing of ParaNLU is ever trained on.
+A table of pairs has `id`, `a` and `b`. A table of scores has a column for each judge besides, higher where the judge
+finds the texts more alike. ParaNLU's ids are ROW.FIELD of validation.parquet; the score of a rewording is the least
+over its fields. Only the half of ParaNLU is read that neither judges nor limits are fitted on.
 """
 
 from __future__ import annotations
 
-import json
-import lzma
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +18,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+sys.path.append(str(Path(__file__).parents[2] / "scripts"))
+from stack_pairs import is_calibration
 
 Scores = npt.NDArray[np.float64]
 #: The share of good rewordings that a judge may drop where it is asked how much of the broken it sees.
@@ -42,12 +41,11 @@ def auc(positive: Scores, negative: Scores) -> float:
 
 
 def paranlu_pairs(folder: Path) -> pl.DataFrame:
-    """Each reworded field beside its original."""
+    """Each reworded field beside its original, of the buckets that nothing is fitted on."""
     verdicts = pl.read_parquet(folder / "validation.parquet").with_row_index("row")
     originals = pl.read_parquet(folder / "problems.parquet").select("split", "bucket_id", a1="target1", a2="target2")
-    both = verdicts.join(originals, on=["split", "bucket_id"], how="left").filter(
-        pl.col("decision").is_in(["valid", "invalid"])
-    )
+    kept = originals.filter([not is_calibration(text) for text in originals["a1"]])
+    both = verdicts.join(kept, on=["split", "bucket_id"]).filter(pl.col("decision").is_in(["valid", "invalid"]))
     parts = [
         both.select(
             pl.format("{}.{}", "row", pl.lit(field)).alias("id"),
@@ -99,37 +97,6 @@ def equivalence(pairs: list[tuple[str, str]], name: str) -> list[float]:
     return [0.0 if isinstance(one, str) else one for one in found]
 
 
-def by_kind(scores: pl.DataFrame, judge: str) -> pl.DataFrame:
-    """Of each kind: AUC against the other class, and the share that is dropped where a tenth of the good ones is."""
-    good = scores.filter(pl.col("label") == 1)[judge].to_numpy()
-    bad = scores.filter(pl.col("label") == 0)[judge].to_numpy()
-    limit = float(np.quantile(good, FALSE_DROPS))
-    rows = [
-        {
-            "judge": judge,
-            "label": -1,
-            "kind": "all",
-            "n": len(scores),
-            "auc": auc(good, bad),
-            "dropped": float((bad < limit).mean()),
-        }
-    ]
-    for (label, kind), part in sorted(scores.group_by("label", "kind")):
-        own = part[judge].to_numpy()
-        value = auc(own, bad) if label else auc(good, own)
-        rows.append(
-            {
-                "judge": judge,
-                "label": label,
-                "kind": kind,
-                "n": len(own),
-                "auc": value,
-                "dropped": float((own < limit).mean()),
-            }
-        )
-    return pl.DataFrame(rows)
-
-
 def against_validators(folder: Path, scores: pl.DataFrame, judge: str) -> pl.DataFrame:
     """AUC of the valid rewordings against the invalid, and of the invalid what a drop of a tenth of the valid finds."""
     row = pl.col("id").str.split(".").list.first().cast(pl.UInt32).alias("row")
@@ -145,22 +112,6 @@ def against_validators(folder: Path, scores: pl.DataFrame, judge: str) -> pl.Dat
     return pl.DataFrame(rows)
 
 
-def results(folder: Path, asked: Path) -> None:
-    """Write the scores of a training run as tables: of held-out pairs with kinds, and of those that it was asked."""
-    scores = dict(np.load(folder / "scores.npz"))
-    held = [json.loads(line) for line in lzma.decompress((folder / "held.jsonl.xz").read_bytes()).decode().splitlines()]
-    ask = json.loads(lzma.decompress(asked.read_bytes()))
-    table = pl.DataFrame(held, schema=["a", "b", "label", "kind"], orient="row").with_row_index("id")
-    names = {
-        "held": table.with_columns(pl.col("id").cast(pl.String)),
-        "ask": pl.DataFrame(ask, schema=["id", "a", "b"], orient="row"),
-    }
-    for name, pairs in names.items():
-        columns = {key.removeprefix(f"{name}_"): value for key, value in scores.items() if key.startswith(f"{name}_")}
-        own = [pl.Series(key, value.astype(np.float64)) for key, value in columns.items()]
-        pairs.with_columns(own).write_ndjson(folder / f"{name}.jsonl")
-
-
 def read(paths: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
     """Tables of scores joined by id, and the judges in them."""
     tables = [pl.read_ndjson(path) for path in paths]
@@ -169,7 +120,7 @@ def read(paths: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
         whole = whole.join(
             table.drop([name for name in table.columns if name in whole.columns and name != "id"]), on="id"
         )
-    return whole, [name for name in whole.columns if name not in ("id", "a", "b", "label", "kind")]
+    return whole, [name for name in whole.columns if name not in ("id", "a", "b")]
 
 
 def main() -> None:
@@ -180,15 +131,6 @@ def main() -> None:
         paranlu_pairs(Path(rest[0])).write_ndjson(rest[1])
     elif what == "score":
         score(pl.read_ndjson(rest[0]), rest[2:]).write_ndjson(rest[1])
-    elif what == "results":
-        results(Path(rest[0]), Path(rest[1]))
-    elif what == "held":
-        table, judges = read(rest)
-        print(
-            pl.concat([by_kind(table, judge) for judge in judges]).pivot(
-                "judge", index=["label", "kind", "n"], values=["auc", "dropped"]
-            )
-        )
     else:
         table, judges = read(rest[1:])
         print(pl.concat([against_validators(Path(rest[0]), table, judge) for judge in judges]))

@@ -17,6 +17,10 @@ SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.gz"))
 LEAST = dict.fromkeys(("negation", "number", "quantifier", "entity", "roles"), 0.94)
 REWORDED = {"negation": 0.75, "number": 0.88, "quantifier": 0.9, "entity": 0.8, "roles": 0.65}
 MOST = {"good-light": 0.1, "good-structure": 0.16, "good-free": 0.35}
+#: The fourth set, which nothing was fitted on: what was measured once, less one or two texts of 30.
+UNFITTED = {"negation": 0.88, "number": 0.92, "quantifier": 0.88, "entity": 0.88, "roles": 0.65}
+UNFITTED_MOST = {"good-near": 0.22, "good-moderate": 0.15, "good-free": 0.3}
+LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST)}
 ROWS = [
     {"id": "1", "type": "roles", "original": "Tom saw Ann.", "variant": "Ann saw Tom."},
     {"id": "2", "type": "roles", "original": "Tom left Ann.", "variant": "Tom left Rome."},
@@ -30,6 +34,11 @@ def script():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def limits(path):
+    """What a set's kinds are dropped at least, and its good ones at most."""
+    return LIMITS.get(path.name.partition(".")[0], (LEAST, MOST))
 
 
 def test_rates_and_wrong_verdicts_by_hand(script, tmp_path):
@@ -53,7 +62,8 @@ def test_the_sets_are_whole(script):
     for path in SETS:
         rows = script.read_set([path])
         assert len({row["id"] for row in rows}) == len(rows)
-        assert {row["type"] for row in rows} >= {*LEAST, *MOST}
+        least, most = limits(path)
+        assert {row["type"] for row in rows} == {*least, *most}
         assert all(row["original"] != row["variant"] for row in rows)
 
 
@@ -62,9 +72,9 @@ def test_the_sets_are_whole(script):
 def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path):
     rows = script.read_set([path])
     found = script.rates(rows, script.verdicts(rows, "stack"))
-    wanted = REWORDED if path.name.startswith("broken-3") else LEAST
+    wanted, allowed = limits(path)
     assert {kind: found[kind] for kind, least in wanted.items() if found[kind] < least} == {}
-    assert {kind: found[kind] for kind, most in MOST.items() if found[kind] > most} == {}
+    assert {kind: found[kind] for kind, most in allowed.items() if found[kind] > most} == {}
 
 
 @pytest.mark.slow

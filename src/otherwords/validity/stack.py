@@ -125,10 +125,10 @@ class Judges:
     unsigned=("judge", "canary"),
     language="en",
     extra="spacy",
-    measured="drops 98-100 % of changed negations, numbers, quantifiers, names or nouns and exchanged roles where "
-    "little else was changed, and 12 % of paraphrases that people accepted; where the broken text is in other words "
-    "throughout, 81 % (negation), 91 % (number), 97 % (quantifier), 90 % (name or noun) and 69 % (roles), and 21 % "
-    "of sound ones (cross-validated, on texts that its judge had not seen)",
+    measured="on a set written without knowing its rules, scored once, drops 92 % (negation), 98 % (number), 92 % "
+    "(quantifier), 90 % (name or noun) and 77 % (roles) of 60 broken texts a kind, and 21 % of 200 sound ones; of near "
+    "copies 90-100 % and 15 %, of texts in other words throughout 85-95 %, but 55 % of exchanged roles, and 36 % of "
+    "sound ones; of paraphrases in ParaNLU that people accepted 9 %",
 )
 def stack(judge: str = "nli-small", least: float = 0.5, pipeline: str = "", canary: bool = True) -> Any:
     """Drop variants that probably do not say the same, from all that checks find: one verdict for each.
