@@ -68,6 +68,12 @@ def test_what_is_wrong_is_said_before_anything_is_written(cli, suite, tmp_path, 
     assert not out.exists()
 
 
+def test_a_port_below_zero_is_said_to_be_no_port(cli, suite, tmp_path):
+    done = cli("annotate", suite, "--form", "sound", "-o", str(tmp_path / "v.db"), "--port", "-5", rc=2)
+    assert "'--port'" in done.stderr
+    assert "--host" not in done.stderr
+
+
 def test_a_port_that_is_taken_is_said_before_anything_is_written(cli, suite, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -35,6 +35,14 @@ def test_the_report_somewhere_else(cli, run, place):
     assert (place / "new folder" / "page.html").is_file()
 
 
+@pytest.mark.parametrize("name", ["data.jsonl", "page", "mine.csv"])
+def test_a_page_does_not_take_the_place_of_data(cli, run, place, name):
+    (place / name).write_text("mine")
+    refused = cli("report", run, "-o", name, rc=2).stderr
+    assert refused == f"error: {name}: is no name of a page; end it in .html\n"
+    assert (place / name).read_text() == "mine"
+
+
 def test_no_report_without_a_run(cli, run, place):
     message = "has no scores.json; give the folder of a finished run: otherwords run\n"
     assert cli("report", ".", rc=2).stderr == f"error: .: {message}"

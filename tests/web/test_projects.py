@@ -138,6 +138,15 @@ def test_flips_are_preferred_and_weighed(tmp_path, mode):
     store.close()
 
 
+def test_damaged_answers_are_named_and_nothing_is_made(tmp_path):
+    run = flipping(tmp_path)
+    (part, *_) = sorted((tmp_path / "run" / "answers").rglob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:50])
+    with refuses(BadInput, where=str(part)):
+        opened(run, tmp_path)
+    assert not list(tmp_path.glob("*.db"))
+
+
 def test_the_most_useful_next_needs_a_form_that_says_what_is_sound(tmp_path):
     run = flipping(tmp_path)
     for form in ("grammar", "label", "paraphrase"):

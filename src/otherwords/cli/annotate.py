@@ -76,7 +76,8 @@ def annotate(
         str, typer.Option("--consent", metavar="FILE", help="A text that annotators agree to, instead of ours.")
     ] = "",
     port: Annotated[
-        int, typer.Option("--port", metavar="N", help="Where the pages are; 0 for any port that is free.", max=65535)
+        int,
+        typer.Option("--port", metavar="N", help="Where the pages are; 0 for any port that is free.", min=0, max=65535),
     ] = 8000,
     host: Annotated[
         str, typer.Option("--host", metavar="HOST", help="The address to listen at. Default: this machine alone.")

@@ -19,6 +19,7 @@ from ..frames import kept, reworded
 from ..problem import Bucket, Problem, Task, Variant, changed_fields, normalize_spaces
 from ..significance.design import MODES
 from ..storage.files import digest, refuse_overwriting, seed_for
+from ..storage.run_folder import RunFolder
 from ..storage.specs import head_of
 from ..validity.people import NO, USUAL, YES
 from .forms import AnnotationForm, FormQuestion, load_form
@@ -284,13 +285,19 @@ def run_flips(suite: Suite) -> dict[str, dict[str, float]]:
     """Of every variant of a run, by model, whether its answer differs from the original's; empty without answers."""
     flips: dict[str, dict[str, float]] = {}
     for run in suite.runs:
-        for part in run.batches("answers") if run.parts("answers") else ():
-            answers, _ = answered(part.collect())
+        for answers in _answers(run):
             originals = answers.filter(pl.col("variant").fill_null("") == "").select("model", "bucket", first="pred")
             both = answers.filter(pl.col("variant").fill_null("") != "").join(originals, on=["model", "bucket"])
             for model, variant, pred, first in both.select("model", "variant", "pred", "first").iter_rows():
                 flips.setdefault(variant, {})[model] = float(pred != first)
     return flips
+
+
+def _answers(run: RunFolder) -> Iterator[pl.DataFrame]:
+    """What a run's models answered, a few parts at a time; a damaged part is named."""
+    with run.naming_damage():
+        for part in run.batches("answers") if run.parts("answers") else ():
+            yield answered(part.collect())[0]
 
 
 def known_items(path: str, form: AnnotationForm, task: Task) -> list[Item]:
