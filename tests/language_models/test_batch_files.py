@@ -16,8 +16,10 @@ from refusals import refuses
 from typer.testing import CliRunner, Result
 
 from otherwords.cli.app import app
+from otherwords.datasets.suite import open_source
 from otherwords.errors import BadInput
 from otherwords.language_models.batch_files import reading_batch
+from otherwords.running.files import answer_files
 
 PREMISES = ("It rains.", "It does not rain.", "A man sleeps.", "The men are wet.")
 
@@ -104,6 +106,70 @@ def test_what_lacks_is_asked_in_another_batch(cli, tmp_path):
         count = server.requests
         assert cli(*asked(server, "-o", "again.jsonl")).exit_code == 0
         assert server.requests == count  # all of it is in the cache
+
+
+@pytest.mark.filterwarnings("always:.* rows without a reply")
+def test_rows_without_a_reply_are_left_out_if_asked(cli, tmp_path):
+    rows = [{**row, "of": "0"} if row["id"] == "1" else row for row in lines("rows.jsonl")]
+    rows.append({**rows[3], "id": "3-v", "of": "3", "premise": "The women are wet."})
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        requests = lines("requests.jsonl")
+        asks = lambda one, premise: f" {premise}\n" in one["body"]["messages"][-1]["content"]  # noqa: E731
+        named = {premise: one for one in requests for premise in PREMISES if asks(one, premise)}
+        kept = [one for one in requests if one not in (named[PREMISES[2]], named[PREMISES[3]])]
+        run_batch(server, kept, "replies.jsonl")
+        with Path("replies.jsonl").open("a") as file:
+            filtered = {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}
+            response = {"status_code": 200, "body": filtered}
+            line = {"custom_id": named[PREMISES[2]]["custom_id"], "response": response, "error": None}
+            file.write(json.dumps(line) + "\n")
+        for _ in range(2):  # the second time, replies are stored already
+            done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl", "--skip-bad"))
+            assert done.exit_code == 0, done.output
+            assert "3 rows without a reply are left out, the first: '2' ended with an error" in done.stderr
+            assert [row["bucket"] for row in lines("answers.jsonl")] == ["0", "0", "again"]
+            reasons = {row["row"]["id"]: row["reason"] for row in lines("rejected.jsonl")}
+            assert reasons == {
+                "2": "ended with an error: 'withheld by a filter of the server'",
+                "3": "has no reply",
+                "3-v": "its original has no reply",
+            }
+
+
+@pytest.mark.filterwarnings("ignore:.*asked again as usual")
+@pytest.mark.parametrize("repeats", [0, 1])
+def test_a_shard_without_any_reply_is_left_out(cli, tmp_path, repeats):
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl", "--repeats", str(repeats)))
+        run_batch(server, [one for one in lines("requests.jsonl") if PREMISES[2] not in str(one)], "replies.jsonl")
+        source = open_source(["rows.jsonl"], "", {}, {}, True)
+        model = f"tiny=api:tiny(url={server.url}, readout=tokens)"
+        options = {"canary": False, "batch_in": ["replies.jsonl"], "repeats": repeats, "shard": 1}
+        with pytest.warns(UserWarning, match="1 rows without a reply are left out"):
+            answer_files(source, "answers.jsonl", [model], **options)
+    assert [row["bucket"] for row in lines("answers.jsonl")] == ["0", "1", "3", "again"]
+
+
+def test_rejected_rows_do_not_take_the_place_of_replies(cli, tmp_path):
+    Path("rejected.jsonl").write_text("mine")
+    with ChatServer() as server:
+        done = cli(*asked(server, "--batch-in", "rejected.jsonl", "-o", "answers.jsonl", "--skip-bad"))
+    assert done.exit_code == 2
+    assert Path("rejected.jsonl").read_text() == "mine"
+
+
+def test_what_lacks_everywhere_is_no_table(cli, tmp_path):
+    with ChatServer() as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        error = {"code": "batch_expired", "message": "too late"}
+        failed = [{"custom_id": one["custom_id"], "response": None, "error": error} for one in lines("requests.jsonl")]
+        Path("replies.jsonl").write_text("".join(json.dumps(one) + "\n" for one in failed))
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl", "--skip-bad"))
+        assert done.exit_code == 2
+        assert "4 ended with an error" in done.stderr
+        assert not Path("answers.jsonl").exists()
 
 
 def test_the_canary_and_repeats_are_in_the_batch(cli, tmp_path):

@@ -69,14 +69,18 @@ def writing_batch(path: str | Path, *inputs: Any) -> Iterator[BatchWriter]:
 
 
 class BatchReader:
-    """Knows the replies in batch files by the keys of their requests."""
+    """Knows the replies in batch files by the keys of their requests.
+
+    A reply that a filter withheld is an error: it is not stored, since another time it may come. `reason` says why the
+    last request that has no reply has none.
+    """
 
     def __init__(self, files: Sequence[str | Path], database: sqlite3.Connection):
         self._files = [Path(file) for file in files]
         self._database = database
         self._open: dict[int, IO[bytes]] = {}
         self.found = self.missing = self.failed = 0
-        self.first_error = ""
+        self.first_error = self.reason = ""
         database.execute(
             "create table replies (key blob primary key, file integer, place integer, error text) without rowid"
         )
@@ -108,6 +112,7 @@ class BatchReader:
         row = self._database.execute("select file, place, error from replies where key = ?", (key,)).fetchone()
         if row is None:
             self.missing += 1
+            self.reason = "has no reply"
             return None
         number, place, error = row
         if error is None:
@@ -116,10 +121,13 @@ class BatchReader:
             except Malformed as problem:
                 error = f"is no reply: {problem}"
             else:
-                self.found += 1
-                return reply
+                if not reply.is_withheld:
+                    self.found += 1
+                    return reply
+                error = "withheld by a filter of the server"
         self.failed += 1
         self.first_error = self.first_error or error
+        self.reason = f"ended with an error: {shorten(error)}"
         return None
 
     def _body(self, number: int, place: int) -> Any:
@@ -134,10 +142,15 @@ class BatchReader:
         for file in self._open.values():
             file.close()
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether there was a reply to each request."""
+        return not (self.missing or self.failed)
+
     def refuse_incomplete(self) -> None:
         """Say what lacks, if anything does. What was found is stored by then."""
         named = ", ".join(map(str, self._files))
-        if not (self.missing or self.failed):
+        if self.is_complete:
             return
         if not self.found and not self.failed:
             fix = "give the same data, model, template and options as with --batch-out (batch_out)"
@@ -147,7 +160,8 @@ class BatchReader:
         message = f"{named}: of {self.found + self.missing + self.failed:,} requests, {'; '.join(parts)}"
         stored = f"{self.found:,} replies are stored"
         raise ServerFailed(
-            f"{message}; {stored}: write the others with --batch-out, or ask the server without --batch-in"
+            f"{message}; {stored}: write the others with --batch-out, ask the server without --batch-in, or leave the "
+            "others out with --skip-bad"
         )
 
 

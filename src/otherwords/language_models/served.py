@@ -100,6 +100,8 @@ class Served:
                     yield number, reply
             progress.advance_part(1 - sum(map(len, numbers.values())) / max(1, len(requests)))
             if budget.batch:
+                if not numbers:
+                    return
                 self._take(budget.batch, {key: requests[some[0]] for key, some in numbers.items()})
                 raise Counted
             if budget.dry_run:

@@ -387,14 +387,38 @@ def is_only_counted(model: Answerer) -> bool:
 
 def count_requests(model: Answerer, texts: Texts, cache: Cache | None) -> None:
     """Count what the server of a model would be asked about texts that the cache does not have."""
+    for rows in _not_cached(model, texts, cache):
+        with suppress(Counted):
+            model.model(Batch(model.task, texts.take(rows, model.task), model.repeat))
+
+
+def texts_without_reply(model: Answerer, texts: Texts, cache: Cache | None) -> Iterator[int]:
+    """In a dry run, the places of texts that can be answered neither from the cache nor by stored replies.
+
+    Texts are tried together, and then in halves, as long as something lacks.
+    """
+    for batch in _not_cached(model, texts, cache):
+        parts = [batch]
+        while parts:
+            rows = parts.pop()
+            try:
+                model.model(Batch(model.task, texts.take(rows, model.task), model.repeat))
+            except Counted:
+                if len(rows) == 1:
+                    yield int(rows[0])
+                else:
+                    parts += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+
+
+def _not_cached(model: Answerer, texts: Texts, cache: Cache | None) -> Iterator[Ints]:
+    """The texts whose answers the cache does not have, in batches."""
     keys = keys_of(_model_key(model), texts.columns)
     unknown = {key: row for row, key in enumerate(keys)}
     if cache and not model.fresh:
         for row in cache.find(keys).rows.tolist():
             unknown.pop(keys[row], None)
     for _, rows in texts.by_length(unknown, model.model.batch_size):
-        with suppress(Counted):
-            model.model(Batch(model.task, texts.take(rows, model.task), model.repeat))
+        yield rows
 
 
 def ask(

@@ -8,9 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from ..errors import BadInput, caller_level
+from ..language_models.batch_files import BatchReader
 from ..language_models.budget import Budget, shown, spending
-from ..models.answering import Texts, asked_columns, count_requests
+from ..models.answering import Texts, asked_columns, count_requests, texts_without_reply
 from ..models.cache import Cache, cache_path
 from ..models.canary import canary_batch
 from ..models.model import Answerer
@@ -106,6 +109,39 @@ def _planned(driver: Driver, model: Answerer, path: Path | None, cache: Cache | 
             count_requests(one, texts, cache)
     (spent,) = budget.planned.values() or [None]
     return shown(spent, budget.prices.currency) if spent else dict(_NOTHING)
+
+
+def rows_without_reply(driver: Driver, replies: BatchReader) -> dict[str, str]:
+    """Why rows have no reply of a model, by their ids, in a driver that has read a batch and made its buckets.
+
+    Without a reply to an original, its variants have nothing to be compared with, and are named, too.
+    """
+    path, lacking = cache_path(driver.study.cache), dict[str, str]()
+    with ExitStack() as stack:
+        stack.enter_context(spending(driver.budget))
+        there = path is not None and path.is_file()
+        cache = stack.enter_context(Cache(path, writing=False)) if there else None
+        for model in map(driver._load, driver.study.asked):
+            if path is not None and (keep := model.model.keep_replies):
+                keep(path, model.loaded if model.fresh else 0.0)
+            for one in (model, *(model.repeated(repeat) for repeat in driver._repeats(model))):
+                for part in driver.folder.parts("buckets") if one.model.keep_replies else ():
+                    lacking |= _lacking_in(read_kept(part), one, cache, replies) | lacking
+    return lacking
+
+
+def _lacking_in(suite: pl.DataFrame, model: Answerer, cache: Cache | None, replies: BatchReader) -> dict[str, str]:
+    texts = Texts.of(asked_columns(suite, model), model.task, originals=model.model.by_original)
+    reasons: dict[int, str] = {}
+    for place in texts_without_reply(model, texts, cache):
+        reasons[place] = replies.reason
+    places = zip(suite["id"], suite["of"], texts.places.tolist(), strict=True)
+    rows = [(name, of, reasons[place]) for name, of, place in places if place in reasons]
+    lacking = {name: reason for name, _, reason in rows}
+    originals = [name for name, of, _ in rows if of is None]
+    for name in suite["id"].filter(suite["of"].is_in(originals)):
+        lacking.setdefault(name, "its original has no reply")
+    return lacking
 
 
 def _texts(driver: Driver, model: Answerer, *, canary: bool, all_rows: bool, first: bool) -> Iterator[Texts]:

@@ -1,7 +1,8 @@
 """The stages from file to file, for commands and shell pipes: the driver on a temporary folder."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from ..datasets.source import Source
-from ..errors import BadInput
-from ..language_models.batch_files import reading_batch, writing_batch
+from ..errors import BadInput, caller_level
+from ..language_models.batch_files import BatchReader, reading_batch, writing_batch
 from ..models.answering import all_models
 from ..models.model import LabelMap
 from ..problem import Task
@@ -19,7 +20,7 @@ from ..registry import generators as registered
 from ..significance.anytime import plan_asking, refuse_wrong_rule
 from ..storage import tables
 from ..storage.files import refuse_overwriting, write_text
-from ..storage.run_folder import RunFolder, read_part
+from ..storage.run_folder import RunFolder, key_of, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from ..variants.resampling import (
@@ -31,9 +32,10 @@ from ..variants.resampling import (
     replace_rows,
     spelled,
 )
+from .asking import read_kept
 from .driver import Driver
 from .engines import USUAL, checked, closing, make_engine
-from .estimating import estimate_answers, estimate_checks, estimate_variants
+from .estimating import estimate_answers, estimate_checks, estimate_variants, rows_without_reply
 from .exchange import clear_place
 from .pool import Engine
 from .readiness import files_read
@@ -236,11 +238,15 @@ def answer_files(
     that rule is answered; `repeats` asks the same again, in `repeat_ways` (see `otherwords.answer`). Requests to
     servers end at `max_requests` and `max_cost`, by the table `prices`; in a `dry_run` they are counted, and none is
     sent. With `batch_out` they are written to a file instead, those that are not answered yet; `batch_in` names files
-    of replies to them, which are stored, and then nothing is sent.
+    of replies to them, which are stored, and then nothing is sent. Where the source skips bad rows, those without a
+    reply of every model are left out, too, and with an original its variants.
     """
     _refuse_wrong_batch(batch_out, batch_in, cache, dry_run)
+    lacking: Mapping[str, str] = {}
     if batch_in:
         tables.refuse_unwritable(out, *batch_in)
+        if source.skip_bad:
+            refuse_overwriting(_folder_of(out) / "rejected.jsonl", *batch_in)
     max_requests = 0 if batch_in else max_requests
     if until is not None:
         refuse_wrong_rule(until, confidence)
@@ -275,7 +281,7 @@ def answer_files(
             with reading_batch(batch_in) as replies:
                 driver.budget.batch = replies
                 estimate_answers(driver)
-            replies.refuse_incomplete()
+                lacking = _lacking_rows(driver, replies, until)
             driver.start_spending()
         if dry_run:
             summary.planned = estimate_answers(driver)
@@ -286,9 +292,41 @@ def answer_files(
             plan = plan_asking(until, suite, driver.task, seed, confidence)
         driver.get_ready()
         driver.check()
+        _leave_out(driver, lacking)
         driver.answer(plan)
         summary.rows = _write(driver.folder, "answers", out)
     return summary
+
+
+def _lacking_rows(driver: Driver, replies: BatchReader, until: str | None) -> dict[str, str]:
+    """The rows that a batch has no reply to, with the reason, where they may be left out; else any is an error."""
+    source = driver.source
+    if replies.is_complete or not source.skip_bad or until is not None:
+        replies.refuse_incomplete()
+        return {}
+    before = replies.found, replies.missing, replies.failed
+    lacking = rows_without_reply(driver, replies)
+    replies.found, replies.missing, replies.failed = before
+    kept = sum(read_kept(part).height for part in driver.folder.parts("buckets")) - len(lacking)
+    if not lacking or not kept:  # what lacks is asked of the canary, or of variants that the model judges
+        replies.refuse_incomplete()
+    return lacking
+
+
+def _leave_out(driver: Driver, lacking: Mapping[str, str]) -> None:
+    """Leave rows without a reply out of the buckets, and note them as rejected."""
+    if not lacking:
+        return
+    folder = driver.folder
+    for number, part in enumerate(folder.parts("buckets")):
+        frame = read_part(part)
+        folder.write("buckets", number, key_of(part), frame.filter(~pl.col("id").is_in(list(lacking))))
+    for name, reason in lacking.items():
+        row = {"where": f"row {name!r}", "field": "batch_in", "reason": reason, "row": {"id": name}}
+        driver.source.intake.rejected.append(row)
+    first, reason = next(iter(lacking.items()))
+    message = f"{len(lacking):,} rows without a reply are left out, the first: {first!r} {reason}"
+    warnings.warn(message, stacklevel=caller_level())
 
 
 def _refuse_wrong_batch(out: str, given: Sequence[str], cache: str | None, dry_run: bool) -> None:
@@ -309,7 +347,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     Gives the driver on a temporary folder, and a summary that is complete after the block. Rejected rows are written to
     the folder of `out`.
     """
-    folder = Path() if out == "-" else Path(out).parent
+    folder = _folder_of(out)
     engine, dry_run = settings.pop("engine", USUAL), settings.pop("dry_run", False)
     study = _study(source, **settings)
     tables.refuse_unwritable(out, *files_read(source.names, study))
@@ -328,6 +366,11 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     summary.noise_unknown = manifest.get("noise_unknown", [])
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)
+
+
+def _folder_of(out: str) -> Path:
+    """Where rejected rows go."""
+    return Path() if out == "-" else Path(out).parent
 
 
 @contextmanager
