@@ -157,6 +157,7 @@ def test_rejected_rows_do_not_take_the_place_of_replies(cli, tmp_path):
     with ChatServer() as server:
         done = cli(*asked(server, "--batch-in", "rejected.jsonl", "-o", "answers.jsonl", "--skip-bad"))
     assert done.exit_code == 2
+    assert "rejected.jsonl: is read and written" in done.stderr
     assert Path("rejected.jsonl").read_text() == "mine"
 
 
