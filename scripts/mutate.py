@@ -197,8 +197,8 @@ FAULTS = [
     Fault(
         "model-column-missing",
         "cli",
-        "len({one.model for one in scores}) > 1",
-        "len({one.model for one in scores}) > 2",
+        "several, grouped = len({one.model for one in scores}) > 1",
+        "several, grouped = len({one.model for one in scores}) > 2",
     ),
 ]
 

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 from ..errors import BadInput, ServerFailed, shorten
 from ..storage.files import atomic, refuse_overwriting
-from ..storage.tables import parse_json
 from .completion import Capabilities, Completion, Request
 from .dialects import Malformed, body_of, completion_of
 from .endpoint import Endpoint
@@ -191,6 +190,8 @@ def _database() -> Iterator[sqlite3.Connection]:
 
 def _key_and_error(line: bytes, where: str) -> tuple[bytes, str | None]:
     """The request that a line replies to, and what went wrong with it, if anything did."""
+    from ..storage.tables import parse_json  # needs Polars, which a bare GPU machine may lack
+
     try:
         reply = parse_json(line.decode())
     except ValueError as error:

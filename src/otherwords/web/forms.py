@@ -126,7 +126,7 @@ class AnnotationForm:
 
 
 def plain_text(text: str) -> str:
-    """A text as people can see it: single spaces, and no control characters or halves of characters.
+    r"""A text as people can see it: single spaces, and no control characters or halves of characters.
 
     >>> plain_text(" It\x00 is\r\nfine. ")
     'It is fine.'
