@@ -145,9 +145,11 @@ def licence_of(name: str) -> str:
     found = next(iter(importlib.metadata.distributions(name=name, path=places)), None)
     if found is None:
         return ""
-    told = found.metadata
-    classified = [one.rpartition(" :: ")[2] for one in told.get_all("Classifier") or () if one.startswith("License ::")]
-    plain = (told.get("License-Expression") or told.get("License") or "").strip()
+    fields = found.metadata
+    classified = [
+        one.rpartition(" :: ")[2] for one in fields.get_all("Classifier") or () if one.startswith("License ::")
+    ]
+    plain = (fields.get("License-Expression") or fields.get("License") or "").strip()
     return plain.splitlines()[0] if plain and len(plain) < 80 else ", ".join(classified)
 
 

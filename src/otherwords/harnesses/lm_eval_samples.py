@@ -47,8 +47,8 @@ class _SampleFile:
     @property
     def _model(self) -> str:
         """The model: as the results name it, else as the folder is called."""
-        told = self.results.get("model_name") or (self.results.get("config") or {}).get("model_args")
-        name = as_text(told) if told else None
+        named = self.results.get("model_name") or (self.results.get("config") or {}).get("model_args")
+        name = as_text(named) if named else None
         return name or self.path.absolute().parent.name.replace("__", "/")
 
     def read(self) -> Iterator[LoggedAnswer]:

@@ -137,10 +137,10 @@ def _further(shown: set[str], cited: dict[str, None]) -> Iterable[str]:
 
 def _signed(manifest: Mapping[str, Any]) -> str:
     version, seed = manifest.get("otherwords"), manifest.get("seed")
-    said = f"otherwords {version}" if version else "otherwords"
+    tool = f"otherwords {version}" if version else "otherwords"
     drawn = f", with seed {seed}" if seed is not None else ""
     return (
-        f"All numbers were computed with {said}{drawn}; the signatures name every method with its version and options."
+        f"All numbers were computed with {tool}{drawn}; the signatures name every method with its version and options."
     )
 
 

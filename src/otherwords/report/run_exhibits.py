@@ -220,9 +220,9 @@ def comparison_table(*pairs: Sequence[Difference], notes: Sequence[str] = ()) ->
         rows += [f"{found[0].model} − {found[0].other}", *map(_difference_row, found)]
     columns = [TableColumn("metric"), TableColumn("first", "share"), TableColumn("second", "share")]
     columns += [TableColumn("difference", "share"), TableColumn("p", "p"), TableColumn("p (maxT)", "p")]
-    said = difference_notes([one for found in pairs for one in found])[:2]
-    said += ["p (maxT) is adjusted for the metrics of one pair, not for the pairs."] if len(pairs) > 1 else []
-    return Table("comparison", "Models compared", columns, rows, [*said, *notes])
+    remarks = difference_notes([one for found in pairs for one in found])[:2]
+    remarks += ["p (maxT) is adjusted for the metrics of one pair, not for the pairs."] if len(pairs) > 1 else []
+    return Table("comparison", "Models compared", columns, rows, [*remarks, *notes])
 
 
 def _difference_row(one: Difference) -> list[Any]:

@@ -143,14 +143,14 @@ def junit_xml(scores: Sequence[Score], gates: Sequence[GateResult], title: str =
     failed = sum(not one.passed for one in gates)
     head = f'<testsuite name={_attribute(title)} tests="{len(cases)}" failures="{failed}" errors="0" skipped="0">'
     lines = [_text(str(one)) for one in scores]
-    told = f"<system-out>{chr(10).join(lines)}</system-out>"
+    output = f"<system-out>{chr(10).join(lines)}</system-out>"
     return "\n".join(
         [
             '<?xml version="1.0" encoding="utf-8"?>',
             "<testsuites>",
             head,
             *cases,
-            told,
+            output,
             "</testsuite>",
             "</testsuites>",
             "",

@@ -108,9 +108,9 @@ def likely_sound(flips: Array, judge: Array, sound: Array) -> Array:
     cell = np.asarray(cell).ravel()
     known = ~np.isnan(sound)
     size = int(cell.max()) + 1
-    said, count = np.bincount(cell[known], sound[known], size), np.bincount(cell[known], minlength=size)
+    sound_count, count = np.bincount(cell[known], sound[known], size), np.bincount(cell[known], minlength=size)
     expected = np.bincount(cell, judge, size) / np.maximum(np.bincount(cell, minlength=size), 1)
-    mean = (said + WORTH * np.where(judge.std() > 0, expected, PRIOR)) / (count + WORTH)
+    mean = (sound_count + WORTH * np.where(judge.std() > 0, expected, PRIOR)) / (count + WORTH)
     return np.asarray(np.clip(mean, 0.02, 0.98)[cell])
 
 

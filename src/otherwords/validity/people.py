@@ -244,9 +244,9 @@ def against_gold(verdicts: pl.DataFrame, gold: Mapping[str, str]) -> pl.DataFram
         None if label is None else label_key(label) == label_key(answer)
         for label, answer in zip(known, verdicts["answer"], strict=True)
     ]
-    said = pl.Series("answer", ["yes" if one else "no" for one in right], dtype=pl.String)
+    verdict = pl.Series("answer", ["yes" if one else "no" for one in right], dtype=pl.String)
     labels = pl.col("question") == "label"
-    marked = verdicts.with_columns(pl.when(labels).then(said).otherwise(pl.col("answer")).alias("answer"))
+    marked = verdicts.with_columns(pl.when(labels).then(verdict).otherwise(pl.col("answer")).alias("answer"))
     return marked.filter(~labels | pl.Series([one is not None for one in right], dtype=pl.Boolean))
 
 

@@ -272,8 +272,8 @@ def undo(store: Store, person: Person) -> int | None:
         ).first()
         if not last:
             return None
-        mine = sa.and_(_own(person), ASSIGNMENTS.c.item == last.item)
-        connection.execute(sa.update(ASSIGNMENTS).where(mine).values(done_at=None, given_at=time.time()))
+        own_item = sa.and_(_own(person), ASSIGNMENTS.c.item == last.item)
+        connection.execute(sa.update(ASSIGNMENTS).where(own_item).values(done_at=None, given_at=time.time()))
     return int(last.item)
 
 

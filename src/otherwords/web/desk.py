@@ -153,17 +153,17 @@ def find_disputes(store: Store) -> list[Dispute]:
             ANSWERS.c.question.in_(names),
         )
     )  # fmt: skip
-    said: dict[int, dict[tuple[int, str], dict[str, int]]] = {}
+    by_item: dict[int, dict[tuple[int, str], dict[str, int]]] = {}
     decided = set()
     with store.reading() as connection:
         for row in connection.execute(query):
             if row.adjudicated:
                 decided.add(row.item)
                 continue
-            counts = said.setdefault(row.item, {}).setdefault((row.part, row.question), {})
+            counts = by_item.setdefault(row.item, {}).setdefault((row.part, row.question), {})
             counts[row.answer] = counts.get(row.answer, 0) + 1
     found = []
-    for item, by_question in sorted(said.items()):
+    for item, by_question in sorted(by_item.items()):
         differing = {key: counts for key, counts in by_question.items() if _differ(list(counts), steps[key[1]])}
         if differing:
             shown = {_called(key, about): sorted(counts.items()) for key, counts in sorted(differing.items())}
