@@ -113,7 +113,7 @@ def test_verdicts_are_exported(cli, database, tmp_path, lines):
 
 
 def test_access_is_closed_and_verdicts_are_kept(cli, database):
-    assert "kim has no access any more" in cli("verdicts", "revoke", database, "kim").stderr
+    assert "kim no longer has access" in cli("verdicts", "revoke", database, "kim").stderr
     store = web.open_store(database)
     assert web.verdict_table(store).height == 1
     store.close()

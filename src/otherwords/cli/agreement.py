@@ -13,35 +13,46 @@ def agreement(
         str,
         typer.Argument(
             metavar="VERDICTS",
-            help="Verdicts of people: a database of annotate, or a table with variant, annotator, question, answer.",
+            help="Human verdicts: a database from annotate, or a table with variant, annotator, question and answer.",
         ),
     ],
     run: Annotated[
-        str, typer.Option("--run", metavar="RUN", help="The run they are about, or its answers, for their clusters.")
+        str,
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="The run that was judged, or its answers: gives the clusters for the bootstrap.",
+        ),
     ] = "",
     level: Annotated[
         str,
         typer.Option(
             "--level",
             metavar="LEVEL",
-            help="What alpha counts: nominal, ordinal or interval. Default: by the answers of each question.",
+            help="Level of measurement for alpha: nominal, ordinal or interval. Default: inferred for each question.",
         ),
     ] = "",
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     out: Annotated[
         str,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the disagreements there: .jsonl, .csv, ..., or -."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the disagreements to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
+        ),
     ] = "",
     safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show how far annotators agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
+    """Show how well annotators agree.
 
-    For each question, with an interval of a bootstrap of the problems; each annotator against the others; the variants
-    on which they differ, for an adjudicator.
+    Gives Cohen's and Fleiss' kappa, Krippendorff's alpha and Gwet's AC1 for each question, with bootstrap intervals
+    over problems; each annotator's agreement with the others; and the variants on which they disagree, for an
+    adjudicator.
     """
     from ..significance.agreement import agreement_of
     from .tables import agreement_tables

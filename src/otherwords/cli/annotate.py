@@ -10,12 +10,17 @@ from ..errors import BadInput, MissingExtra
 from . import options as opt
 from .display import print_json, print_line
 
-app = typer.Typer(help="Manage verdicts of people: invite, revoke, export, delete.", no_args_is_help=True)
+app = typer.Typer(help="Manage annotators and their verdicts.", no_args_is_help=True)
 
 Database = Annotated[
-    str, typer.Argument(metavar="DATABASE", help="What annotate wrote: a file, or postgresql://USER@HOST/DATABASE.")
+    str,
+    typer.Argument(
+        metavar="DATABASE", help="The database that annotate made: a file, or postgresql://USER@HOST/DATABASE."
+    ),
 ]
-Pseudonym = Annotated[str, typer.Argument(metavar="PSEUDONYM", help="What the person is called in the verdicts.")]
+Pseudonym = Annotated[
+    str, typer.Argument(metavar="PSEUDONYM", help="The person's pseudonym, as it appears in the verdicts.")
+]
 
 
 def annotate(
@@ -23,8 +28,8 @@ def annotate(
         list[str],
         typer.Argument(
             metavar="SUITE",
-            help="Originals and variants: a run folder, or files and data sets as for other commands. Of a run with "
-            "answers, it is known which variants flip.",
+            help="Originals and variants: a run folder, files or data sets. The modes flips_first and most_useful_next "
+            "need a run with answers.",
         ),
     ],
     form: Annotated[
@@ -32,69 +37,79 @@ def annotate(
         typer.Option(
             "--form",
             metavar="FORM",
-            help="What people are asked: equivalent, fluency, grammar, label, label-preserved, paraphrase, "
+            help="The questions to ask: equivalent, fluency, grammar, label, label-preserved, paraphrase, "
             "paraphrase-alone, similarity, sound, or a .toml file.",
         ),
     ],
     out: Annotated[
         str,
         typer.Option(
-            "-o", "--out", metavar="DATABASE", help="A new file, one to go on with, or postgresql://USER@HOST/DATABASE."
+            "-o",
+            "--out",
+            metavar="DATABASE",
+            help="A new file, the file of an earlier session to continue, or postgresql://USER@HOST/DATABASE.",
         ),
     ],
     annotators: Annotated[
-        int, typer.Option("--annotators", metavar="N", help="Invite so many annotators now.", min=0)
+        int,
+        typer.Option(
+            "--annotators", metavar="N", help="How many annotators there should be; missing ones are invited.", min=0
+        ),
     ] = 2,
-    overlap: Annotated[int, typer.Option("--overlap", metavar="N", help="How many people judge each page.", min=1)] = 2,
+    overlap: Annotated[int, typer.Option("--overlap", metavar="N", help="How many people judge each item.", min=1)] = 2,
     mode: Annotated[
         str,
         typer.Option(
             "--mode",
             metavar="MODE",
-            help="Which come first: sample (at random), flips_first, or most_useful_next (what narrows the interval of "
-            "the flip rate among sound variants most).",
+            help="Which items come first: sample (random order), flips_first, or most_useful_next (those that most "
+            "narrow the interval of the flip rate among sound variants).",
         ),
     ] = "sample",
-    number: Annotated[
-        int, typer.Option("--number", metavar="N", help="How many pages are drawn at a time.", min=1)
-    ] = 100,
+    number: Annotated[int, typer.Option("--number", metavar="N", help="Number of items per batch.", min=1)] = 100,
     judge: Annotated[
         str,
         typer.Option(
             "--judge",
             metavar="COLUMN",
-            help="A judge's scores from 0 to 1, for the mode: a column of the suite, or a check.",
+            help="A judge's scores from 0 to 1, used by most_useful_next: a column of the suite, or a check.",
         ),
     ] = "",
     tests: Annotated[
         str,
         typer.Option(
-            "--tests", metavar="FILE", help="Items whose answers are known: a suite with columns answer:QUESTION."
+            "--tests", metavar="FILE", help="Test items with known answers: a suite with columns answer:QUESTION."
         ),
     ] = "",
     consent: Annotated[
-        str, typer.Option("--consent", metavar="FILE", help="A text that annotators agree to, instead of ours.")
+        str,
+        typer.Option(
+            "--consent",
+            metavar="FILE",
+            help="A text file with the consent form that annotators agree to. Default: a general one.",
+        ),
     ] = "",
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", help="Where the pages are; 0 for any port that is free.", min=0, max=65535),
+        typer.Option("--port", metavar="N", help="The port to serve on; 0: any free port.", min=0, max=65535),
     ] = 8000,
     host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="The address to listen at. Default: this machine alone.")
+        str, typer.Option("--host", metavar="HOST", help="The address to listen on. Default: this machine only.")
     ] = "127.0.0.1",
     behind_tls: Annotated[
         str,
         typer.Option(
-            "--behind-tls", metavar="NAME", help="The name under which a proxy with TLS offers the pages to others."
+            "--behind-tls", metavar="NAME", help="The public host name, if a proxy with TLS serves the pages."
         ),
     ] = "",
     task: opt.TaskName = "",
     seed: opt.Seed = 1,
     json: opt.Json = False,
 ) -> None:
-    """Let people judge or reword a suite in web pages; verdicts go to a database.
+    """Let people judge or reword a suite on web pages.
 
-    Prints an invitation link for the owner and for each annotator. Ends with Ctrl-C; the same command goes on.
+    Stores verdicts in a database. Prints an invitation link for the owner and for each annotator. Stop with Ctrl-C; run
+    the same command to continue.
     """
     web = _web()
     web.refuse_name(behind_tls)
@@ -130,7 +145,7 @@ def _ready(site: Any, annotators: int, json: bool) -> None:
     typer.echo(f"{site.form.title}: {site.address}")
     for one in invited:
         typer.echo(f"{one.person.role} {one.person.pseudonym}: {site.link(one.token)}")
-    print_line("Each link works once, for 7 days; more: otherwords verdicts invite. Ctrl-C ends it.")
+    print_line("Each link works once and expires after 7 days; for more: otherwords verdicts invite. Stop with Ctrl-C.")
 
 
 def _invitation(one: Any, link: str) -> dict[str, str]:
@@ -140,21 +155,25 @@ def _invitation(one: Any, link: str) -> dict[str, str]:
 @app.command()
 def invite(
     database: Database,
-    role: Annotated[str, typer.Option("--role", metavar="ROLE", help="annotator, adjudicator or owner.")] = "annotator",
+    role: Annotated[
+        str, typer.Option("--role", metavar="ROLE", help="The role: annotator, adjudicator or owner.")
+    ] = "annotator",
     number: Annotated[int, typer.Option("-n", "--number", metavar="N", help="How many people.", min=1)] = 1,
     pseudonym: Annotated[
         str,
         typer.Option(
-            "--pseudonym", metavar="NAME", help="What to call a person; one who is there goes on where they were."
+            "--pseudonym",
+            metavar="NAME",
+            help="The person's pseudonym; an existing one continues where they stopped. Default: a new one.",
         ),
     ] = "",
-    days: Annotated[float, typer.Option("--days", metavar="N", help="How long the links work.")] = 7.0,
+    days: Annotated[float, typer.Option("--days", metavar="N", help="Days until the links expire.")] = 7.0,
     address: Annotated[
-        str, typer.Option("--address", metavar="URL", help="Where the pages are, as annotate printed it.")
+        str, typer.Option("--address", metavar="URL", help="The address that annotate printed.")
     ] = "http://127.0.0.1:8000",
     json: opt.Json = False,
 ) -> None:
-    """Make invitation links, which work once."""
+    """Create invitation links. Each works once."""
     web = _web()
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", address):
         fix = "give it as annotate printed it: http://127.0.0.1:8000, or https://NAME"
@@ -171,11 +190,11 @@ def invite(
 
 @app.command()
 def revoke(database: Database, pseudonym: Pseudonym) -> None:
-    """Close the links and sessions of a person; their verdicts stay."""
+    """Revoke a person's links and sessions; their verdicts are kept."""
     web = _web()
     with _opened(web, database) as store:
         web.revoke(store, pseudonym)
-    print_line(f"{pseudonym} has no access any more; their verdicts are kept")
+    print_line(f"{pseudonym} no longer has access; their verdicts are kept")
 
 
 @app.command()
@@ -183,11 +202,14 @@ def export(
     database: Database,
     out: opt.Out,
     what: Annotated[
-        str, typer.Option("--what", metavar="WHAT", help="verdicts, rewordings, or card (a data card, .md).")
+        str,
+        typer.Option(
+            "--what", metavar="WHAT", help="What to export: verdicts, rewordings or card (a data card in Markdown)."
+        ),
     ] = "verdicts",
     safe_csv: opt.SafeCsv = False,
 ) -> None:
-    """Write the verdicts, the rewordings that people wrote or accepted, or a data card."""
+    """Export the verdicts, the rewordings that people wrote or accepted, or a data card."""
     web = _web()
     with _opened(web, database) as store:
         count = web.export(store, what, out)
@@ -199,7 +221,7 @@ def export(
 def delete(
     database: Database,
     pseudonym: Pseudonym,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked once more.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking for confirmation.")] = False,
 ) -> None:
     """Delete a person and all their verdicts."""
     web = _web()

@@ -45,32 +45,37 @@ def answer(
         typer.Option(
             "--batch-out",
             metavar="FILE.jsonl",
-            help="Send nothing: write the requests that are not answered yet as a batch file (OpenAI, vLLM run_batch).",
+            help="Send nothing; write the unanswered requests to a batch file (OpenAI, vLLM run_batch).",
         ),
     ] = "",
     batch_in: Annotated[
         list[str],
-        typer.Option("--batch-in", metavar="FILE.jsonl", help="Send nothing: read the replies of such a batch."),
+        typer.Option(
+            "--batch-in",
+            metavar="FILE.jsonl",
+            help="Send nothing; read the replies from such a batch file. May be repeated.",
+        ),
     ] = [],  # noqa: B006
     quiet: opt.Quiet = False,
 ) -> None:
-    """Ask models.
+    """Ask models for answers.
 
     Writes one row per input row with `model, bucket, variant, gold, pred, p:<label>...`. An original has an empty
-    `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
-    `pred`, and the reason in `rejected`.
+    `variant`. Variants that a check dropped are skipped. A variant that the model itself rejects as judge has no
+    `pred`; `rejected` gives the reason.
 
-    Language models are asked by templates: with several, the answers of each are those of a model of its own, with a
-    column `template`. An answer that cannot be read is `unreadable`, which is never right.
+    Language models are asked through templates. With several templates, each counts as a model of its own, and the
+    column `template` names it. An answer that cannot be parsed is `unreadable`, which never counts as right.
 
     With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
-    answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
+    decides the rule. Rows that were not asked are left out; the columns `until` and `asked` record this.
 
-    With --repeats, the same is asked again, and the answers are columns `again:<way>:<number>`: `score` then says how
-    much of the flips is noise.
+    With --repeats, everything is asked again and the answers go to columns `again:<way>:<number>`; `score` then reports
+    how many flips are noise.
 
-    With --batch-out, requests to a server become a batch file; the same command with --batch-in reads its replies, and
-    writes the answers. Replies are stored like those of a server: what lacks can be asked in another batch, or at once.
+    With --batch-out, requests to a server are written to a batch file instead of being sent. The same command with
+    --batch-in reads the replies and writes the answers. Replies are cached, so requests that failed can go into another
+    batch or be sent directly.
     """
     from ..datasets.suite import open_source
     from ..running.engines import make_engine

@@ -13,7 +13,8 @@ def audit(
         list[str],
         typer.Argument(
             metavar="ANSWERS",
-            help="An answers table: a file, a run folder, or - for standard input. Several hold a model each, or more.",
+            help="An answers table: a file, a run folder, or - for JSONL on standard input. Give several if each has "
+            "one model or more.",
         ),
     ],
     which: Annotated[
@@ -28,7 +29,9 @@ def audit(
     below: Annotated[
         float | None,
         typer.Option(
-            "--below", metavar="SHARE", help="Instead: problems with a lower mean accuracy over models, as in 0.05."
+            "--below",
+            metavar="SHARE",
+            help="Instead of a list: all problems whose mean accuracy over models is below this, as in 0.05.",
         ),
     ] = None,
     task: Annotated[
@@ -38,7 +41,9 @@ def audit(
     suite: Annotated[
         str,
         typer.Option(
-            "--suite", metavar="SUITE", help="Show the texts of this suite: a file or a run folder. Default: the run's."
+            "--suite",
+            metavar="SUITE",
+            help="The suite with the texts: a file or a run folder. Default: that of the run.",
         ),
     ] = "",
     field: opt.AnswerFields = [],  # noqa: B006
@@ -46,11 +51,19 @@ def audit(
     runs_of: Annotated[
         str,
         typer.Option(
-            "--runs-of", metavar="COLUMN", help="Hard cases: the column with the model that each `model` is a run of."
+            "--runs-of",
+            metavar="COLUMN",
+            help="For hard cases: the column that names the model of which each `model` is one run.",
         ),
     ] = "",
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FILE", help="Write the list there: .jsonl, .csv, ..., or -.")
+        str,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write the list to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
+        ),
     ] = "",
     safe_csv: opt.SafeCsv = False,
     json: opt.Json = False,
@@ -58,8 +71,8 @@ def audit(
 ) -> None:
     """List the problems that all models get wrong, for inspection.
 
-    With every model's answers and all further columns of the problems, such as annotators' labels: of the 31 seeds
-    that no model of the MERGE paper got right, only 29 % had the right label.
+    Lists every model's answers and all other columns of the problems, such as annotators' labels: of the 31 seeds that
+    no model in the MERGE paper got right, only 29 % had the right label.
     """
     from ..metrics.across import audit as list_problems
     from .tables import frame_table

@@ -9,12 +9,12 @@ import typer
 from . import options as opt
 from .display import console, print_json
 
-app = typer.Typer(help="Look at the stored answers, or delete some.", no_args_is_help=True)
+app = typer.Typer(help="Show or delete stored answers.", no_args_is_help=True)
 
 
 @app.command()
 def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
-    """Show how many answers are kept, of which models."""
+    """Show how many answers are stored for each model."""
     from rich.table import Table
     from rich.text import Text
 
@@ -66,7 +66,7 @@ def prune(
     everything: Annotated[bool, typer.Option("--all", help="Delete every answer.")] = False,
     cache: opt.CachePath = "",
 ) -> None:
-    """Delete stored answers: those of a model, those older than some days, or all; and replies of servers likewise."""
+    """Delete stored answers and server replies: of a model, older than some days, or all."""
     from ..errors import BadInput
     from ..language_models.replies import ReplyStore, replies_path
     from ..models.cache import Cache, default_path

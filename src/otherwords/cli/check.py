@@ -16,7 +16,7 @@ def check(
             "--with",
             "-w",
             metavar="CHECK",
-            help="A check (otherwords list checks), as in overlap or grammar=human:FILE.",
+            help="A check (otherwords list checks), as in overlap or grammar=human:FILE; may be repeated.",
         ),
     ] = ["surface"],  # noqa: B006
     out: opt.Out = "-",
@@ -39,9 +39,9 @@ def check(
 ) -> None:
     """Check variants: keep or drop, and why.
 
-    Writes the suite with a `check:<name>` verdict, its reason and its score for every variant. Needs the originals too:
-    name both files, or use `vary --suite`. Dropped variants stay in the table, marked; what each check dropped, and
-    why, is summed up on standard error.
+    Writes the suite with a verdict `check:<name>`, its reason and its score for every variant. The originals are needed
+    too: name both files, or use `vary --suite`. Dropped variants stay in the table, marked. A summary of what each
+    check dropped, and why, goes to standard error.
     """
     from ..datasets.suite import open_source
     from ..running.engines import make_engine

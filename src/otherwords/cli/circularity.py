@@ -14,8 +14,7 @@ def circularity(
         list[str],
         typer.Argument(
             metavar="SUITE",
-            help="Originals and variants: a run folder, or files and data sets as for other commands; - for standard "
-            "input.",
+            help="Originals and variants: a run folder, files or data sets; - for standard input.",
         ),
     ],
     model: opt.Models,
@@ -24,12 +23,12 @@ def circularity(
         typer.Option(
             "--judge",
             metavar="[NAME=]JUDGE",
-            help="self, a model, or mutual-entailment(judge=MODEL, ...). Default: self and nli-small.",
+            help="self, a model, or mutual-entailment(judge=MODEL, ...); may be repeated. Default: self and nli-small.",
         ),
     ] = [],  # noqa: B006
     metric: Annotated[
         list[str],
-        typer.Option("--metric", metavar="METRIC", help="A metric, or several. Default: the fooling rates."),
+        typer.Option("--metric", metavar="METRIC", help="A metric; may be repeated. Default: the fooling rates."),
     ] = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
     task: opt.TaskName = "",
@@ -43,7 +42,7 @@ def circularity(
     interval: opt.Interval = "auto",
     out: Annotated[
         str,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),
+        typer.Option("-o", "--out", metavar="FILE", help="Write the answers with each judge's verdict to a file."),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
     safe_csv: opt.SafeCsv = False,
@@ -55,10 +54,11 @@ def circularity(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show how fooling rates depend on their judge: the model itself, or another one.
+    """Show how fooling rates depend on the judge.
 
-    A variant counts only where a judge finds that it and its original entail each other. Rates under each judge, on the
-    same problems; how many variants of each source a judge accepts; how often two judges disagree.
+    The judge is the model itself or another one. A variant counts only if the judge finds that it and its original
+    entail each other. Reports the rates under each judge on the same problems, how many variants of each source a judge
+    accepts, and how often two judges disagree.
     """
     from ..judging.circularity import JUDGES, METRICS, estimate_circularity
     from ..judging.circularity import circularity as measure

@@ -10,14 +10,21 @@ from .display import bars, print_json, print_one_answer, print_table
 
 def compare(
     answers: Annotated[
-        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, a harness's log, or -.")
+        str,
+        typer.Argument(
+            metavar="ANSWERS",
+            help="An answers table: a file, a run folder, a harness log, or - for JSONL on standard input.",
+        ),
     ],
     other: Annotated[
-        str, typer.Argument(metavar="[ANSWERS]", help="The other model's table; none if the first holds both.")
+        str,
+        typer.Argument(
+            metavar="[ANSWERS]", help="The other model's table; omit it if the first table has both models."
+        ),
     ] = "",
     model: Annotated[
         list[str],
-        typer.Option("--model", "-m", metavar="NAME", help="The models to compare: give it twice, in their order."),
+        typer.Option("--model", "-m", metavar="NAME", help="The models to compare; give it twice, in order."),
     ] = [],  # noqa: B006
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
@@ -26,12 +33,13 @@ def compare(
         typer.Option(
             "--between",
             metavar="COLUMN",
-            help="Compare the groups of this column instead of two models; "
-            "or with family:FILE.toml, models with their teachers and with the next larger of their family.",
+            help="Compare the groups of this column instead of two models. With family:FILE.toml: compare each model "
+            "with its teacher and with the next larger model of its family.",
         ),
     ] = "",
     matched: Annotated[
-        bool, typer.Option("--matched", help="With --between: only problems with variants in both groups, paired.")
+        bool,
+        typer.Option("--matched", help="With --between: use only problems that have variants in both groups, paired."),
     ] = False,
     task: Annotated[
         str,
@@ -52,7 +60,7 @@ def compare(
         typer.Option(
             "--margin",
             metavar="X",
-            help="Also test that the first is not lower, not higher, neither by so much: 0.02 for two points.",
+            help="Also test non-inferiority (both ways) and equivalence with this margin: 0.02 for two points.",
         ),
     ] = None,
     test: Annotated[
@@ -60,12 +68,18 @@ def compare(
         typer.Option(
             "--test",
             metavar="NAME",
-            help="Instead of metrics: mcnemar, cochran, tost (with --margin) or ie. Assumes independent rows.",
+            help="A textbook test instead of metrics: mcnemar, cochran, tost (with --margin) or ie. Assumes "
+            "independent rows.",
         ),
     ] = [],  # noqa: B006
     out: Annotated[
         str,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Also write the differences to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
+        ),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
     safe_csv: opt.SafeCsv = False,
@@ -73,13 +87,13 @@ def compare(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Compare two models, or groups: paired differences with intervals and p-values.
+    """Compare two models, or groups, by paired differences.
 
-    Only what both models answered counts; what is left out is reported. p is the larger of two: from swapping whole
-    clusters between the models, and the level at which the interval leaves out 0. It is adjusted for all differences
-    in the table (maxT and Holm; also Bonferroni and Benjamini-Hochberg in the JSON). Metrics of a family say nearly the
-    same, and stand together. --metric all compares all metrics. --test counts right answers with textbook tests, which
-    assume independent rows.
+    Gives differences with intervals and p-values. Only variants that both models answered count; the rest are reported.
+    p is the larger of two values: that of a permutation test that swaps whole clusters between the models, and the
+    level at which the interval excludes 0. It is adjusted for all differences in the table (maxT and Holm; also
+    Bonferroni and Benjamini-Hochberg in the JSON). Closely related metrics are listed together. --metric all compares
+    all metrics. --test applies textbook tests to the counts of right answers, which assume independent rows.
     """
     from ..answers.looked_up import FAMILY
     from ..errors import BadInput

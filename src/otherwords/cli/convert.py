@@ -19,10 +19,11 @@ def convert(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Convert a model's pickled weights (.bin) to safetensors, which hf: loads.
+    """Convert a model's pickled weights to safetensors.
 
-    Loading a pickle can run code. So it is read in a process of its own that accepts nothing but weights; a file with
-    anything else is refused. The result is loaded once before the folder gets its name.
+    Weights in .bin files become safetensors, which hf: loads. Loading a pickle can run code, so the file is read in a
+    separate process that accepts only weights; a file with anything else is refused. The result is loaded once, as a
+    test, before the folder gets its name.
     """
     from ..exporting.converting import convert as write
 

@@ -41,10 +41,10 @@ _BUNDLED = ("nli-small", "mlm-small")
 
 
 def doctor(json: opt.Json = False) -> None:
-    """Show what is installed, found and writable: one screen to paste into a bug report.
+    """Show what is installed and found, for bug reports.
 
-    Versions, optional parts with the line that installs what is missing, models, the answer cache, GPUs. Names no user
-    and no secret. Exits with 1 if something is broken.
+    Shows versions, optional parts and how to install missing ones, models, the answer cache and GPUs. Contains no user
+    names and no secrets. Exits with 1 if something is broken.
     """
     found = examine()
     if json:

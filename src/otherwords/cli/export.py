@@ -20,7 +20,7 @@ def export(
             "-o",
             "--out",
             metavar="FOLDER",
-            help="Where to write; an earlier export is replaced, other files stay.",
+            help="Where to write; an earlier export is replaced, other files are kept.",
         ),
     ],
     weights: Annotated[
@@ -29,21 +29,19 @@ def export(
     ] = "int8",
     on: Annotated[
         list[str],
-        typer.Option(
-            "--on", metavar="DATA", help="Held-out problems to compare on, as in snli:FILE; may be given several times."
-        ),
+        typer.Option("--on", metavar="DATA", help="Held-out problems to compare on, as in snli:FILE; may be repeated."),
     ] = ["everyday"],  # noqa: B006
     limit: Annotated[
         float | None,
         typer.Option(
             "--limit",
             metavar="SHARE",
-            help="Write nothing, and exit with 1, where more of the answers change. Default: 0.01 of the labels, 0.05 "
-            "of a masked-LM's best words.",
+            help="Write nothing and exit with 1 if more than this share of answers changes. Default: 0.01 of the "
+            "labels, 0.05 of a masked-LM's best words.",
         ),
     ] = None,
     revision: Annotated[
-        str, typer.Option("--revision", metavar="NAME", help="A branch, tag or commit on the hub.")
+        str, typer.Option("--revision", metavar="NAME", help="A branch, tag or commit on the Hugging Face hub.")
     ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
@@ -54,11 +52,11 @@ def export(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Export a model as a small ONNX file that loads as onnx:FOLDER, without torch.
+    """Export a model as a small ONNX file.
 
-    Weights are stored small, arithmetic stays fp32, so no answer depends on the batch. The exported file and the
-    original answer the same problems first; it is refused where more than --limit of the answers change, or change
-    with the order of the problems.
+    The result loads as onnx:FOLDER, without torch. Weights are stored in a small format; arithmetic stays fp32, so no
+    answer depends on the batch. The exported file and the original first answer the same problems; the export is
+    refused if more than --limit of the answers change, or if they depend on the order of the problems.
     """
     from ..exporting.export import export as write
     from ..exporting.export import record

@@ -44,16 +44,16 @@ def list_plugins(
         typer.Argument(
             metavar="KIND|NAME",
             help="datasets, generators, checks, masked_lms, writers, encoders, models, trainers, metrics, papers, "
-            "templates or tasks; or the name of one thing, to see all about it.",
+            "templates or tasks; or the name of one of them, for its full description.",
         ),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
     json: opt.Json = False,
 ) -> None:
-    """Show what models, metrics and so on there are, or one of them in full.
+    """List models, metrics and other plug-ins, or describe one.
 
-    Every data set, generator, check, masked-LM, writer, encoder, model, trainer, metric, paper, template and task, with
-    its options.
+    Lists every data set, generator, check, masked-LM, writer, encoder, model, trainer, metric, paper, template and
+    task, with its options.
     """
     from ..models.templates import presets
     from ..problem import TASKS

@@ -17,8 +17,8 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="JSONL, CSV, TSV or Parquet; - for JSONL on standard input; or a data set, as in snli:FILE or everyday; "
-        "or a run folder. Several are read as one.",
+        help="A JSONL, CSV, TSV or Parquet file; - for JSONL on standard input; a data set, as in snli:FILE or "
+        "everyday; or a run folder. Several inputs are read as one.",
     ),
 ]
 Out = Annotated[
@@ -50,24 +50,30 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="nli, rte, a-nli, d-nli, or a .toml file. Default: what the data set says, else nli.",
+        help="nli, rte, a-nli, d-nli, or a .toml file. Default: the data set's task, else nli.",
     ),
 ]
 Fields = Annotated[
     list[str],
-    typer.Option("--field", metavar="NAME=COLUMN", help="The column that holds a field, the label, id, cluster or of."),
+    typer.Option(
+        "--field",
+        metavar="NAME=COLUMN",
+        help="The column to use as a text field, label, id, cluster or of; may be repeated.",
+    ),
 ]
 Labels = Annotated[
     list[str],
-    typer.Option("--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment."),
+    typer.Option(
+        "--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment; may be repeated."
+    ),
 ]
 AnswerFields = Annotated[
     list[str],
     typer.Option(
         "--field",
         metavar="[TABLE:]NAME=COLUMN",
-        help="The column that holds bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction; "
-        "in one table alone, gpt:pred=prediction for gpt.csv.",
+        help="The column to use as bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction; for "
+        "the table gpt.csv only: gpt:pred=prediction. May be repeated.",
     ),
 ]
 BucketFrom = Annotated[
@@ -75,49 +81,59 @@ BucketFrom = Annotated[
     typer.Option(
         "--bucket-from",
         metavar="HOW",
-        help="Which rows are wordings of one problem: a pattern of ids, '(?P<bucket>.+)#(?P<variant>.*)'; a file with "
-        "id, bucket and variant; or a column. Default: columns (metadata) called bucket and variant.",
+        help="How to tell which rows are wordings of the same problem: a regular expression for ids, as in "
+        "'(?P<bucket>.+)#(?P<variant>.*)'; a file with id, bucket and variant; or a column. Default: the columns "
+        "(or metadata) bucket and variant.",
     ),
 ]
 Scorer = Annotated[
     str,
     typer.Option(
-        "--scorer", metavar="NAME", help="Of a log with several: Inspect's scorer, or lm-eval's filter, that counts."
+        "--scorer", metavar="NAME", help="The scorer (Inspect) or filter (lm-eval) to use when a log has several."
     ),
 ]
 Graded = Annotated[
     bool,
-    typer.Option("--graded", help="Of a log: count whether answers were right, not what they were (free answers)."),
+    typer.Option(
+        "--graded",
+        help="For logs of free-form answers: score whether each was graded correct, instead of comparing labels.",
+    ),
 ]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad rows and write them to rejected.jsonl.")]
 Veto = Annotated[
-    str, typer.Option("--veto", metavar="FILE", help="Words that generators leave alone, one a line. Default: none.")
+    str,
+    typer.Option(
+        "--veto", metavar="FILE", help="A file of words that generators must not change, one per line. Default: none."
+    ),
 ]
 Corpus = Annotated[
     str,
     typer.Option(
-        "--corpus", metavar="FILE", help="Data set or .txt whose frequencies wordnet-ie uses. Default: the input."
+        "--corpus",
+        metavar="FILE",
+        help="The data set or .txt file from which wordnet-ie takes word frequencies. Default: the input.",
     ),
 ]
 SynonymTable = Annotated[
-    str, typer.Option("--table", metavar="FILE", help="A synonym table saved before, instead of a corpus.")
+    str, typer.Option("--table", metavar="FILE", help="A saved synonym table to use instead of a corpus.")
 ]
 SaveTable = Annotated[
-    str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
+    str, typer.Option("--save-table", metavar="FILE", help="Save the synonym table, to reuse with --table.")
 ]
-_SEED = typer.Option("--seed", metavar="N", help="Seed of all random choices.")
+_SEED = typer.Option("--seed", metavar="N", help="Random seed.")
 Seed = Annotated[int, _SEED]
 #: Of a study, which may have one itself; so with all that begin with "Study".
 StudySeed = Annotated[int | None, _SEED]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars, no tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress bars and no tables.")]
 Models = Annotated[
     list[str],
     typer.Option(
         "--model",
         "-m",
         metavar="[NAME=]MODEL",
-        help="A model (otherwords list models), as in hf:NAME_OR_PATH or small=onnx:PATH; a path may hold a *.",
+        help="A model (otherwords list models), as in hf:NAME_OR_PATH or small=onnx:PATH; a path may contain *. May be "
+        "repeated.",
     ),
 ]
 LabelMap = Annotated[
@@ -125,70 +141,71 @@ LabelMap = Annotated[
     typer.Option(
         "--label-map",
         metavar="[NAME:]MODEL'S=TASK'S,...",
-        help="What the labels of all models mean, or after a name and a colon, those of one.",
+        help="How to translate the models' labels to the task's; prefix a model's name and a colon to translate for "
+        "that model only.",
     ),
 ]
 
 Plugins = Annotated[
     list[str],
-    typer.Option("--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated."),
+    typer.Option("--plugin", metavar="FILE.py", help="A Python file that registers plug-ins; may be repeated."),
 ]
 MaxRequests = Annotated[
     int | None,
-    typer.Option("--max-requests", metavar="N", min=0, help="Stop before more requests are sent to servers."),
+    typer.Option("--max-requests", metavar="N", min=0, help="Send at most N requests to servers, then stop."),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="X", min=0, help="Stop before requests may cost more, by --prices."),
+    typer.Option(
+        "--max-cost", metavar="X", min=0, help="Stop before the cost of requests can exceed X, according to --prices."
+    ),
 ]
 PriceTable = Annotated[
-    str, typer.Option("--prices", metavar="FILE", help="A TOML file: what a million tokens of each model cost.")
+    str, typer.Option("--prices", metavar="FILE", help="A TOML file with the price per million tokens of each model.")
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Count the requests to servers, their tokens and costs; send and write nothing."),
+    typer.Option("--dry-run", help="Estimate requests to servers, tokens and cost; send and write nothing."),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore cached answers: ask again and replace them.")]
 NoCanary = Annotated[
     bool,
-    typer.Option("--no-canary", help="Do not ask the dozen trivial questions that reveal permuted labels."),
+    typer.Option("--no-canary", help="Skip the dozen trivial questions that detect permuted labels."),
 ]
 CachePath = Annotated[
-    str, typer.Option("--cache", metavar="FILE", help="Answer cache to use instead of the shared one.")
+    str, typer.Option("--cache", metavar="FILE", help="An answer cache to use instead of the shared one.")
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this run only.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not read or write the shared answer cache.")]
 _ENGINE = partial(
     typer.Option,
     "--engine",
     metavar="ENGINE",
-    help="Who works on the shards: in-process, processes (a worker for each core), ray or ray://HOST:PORT (a cluster). "
-    "Same results.",
+    help="Where the work is done: in-process, processes (one worker per core), ray or ray://HOST:PORT (a cluster). "
+    "Results are identical.",
 )
 EngineName = Annotated[str, _ENGINE()]
 StudyEngine = Annotated[str, _ENGINE(show_default="in-process")]
 Workers = Annotated[
     int,
-    typer.Option("--workers", metavar="N", min=0, help="How many workers; 0: as many as there is room for."),
+    typer.Option("--workers", metavar="N", min=0, help="Number of workers; 0: as many as fit."),
 ]
 Gpus = Annotated[
     str,
-    typer.Option("--gpus", metavar="0,1,...", help="With --engine processes: GPUs, each for a worker of its own."),
+    typer.Option("--gpus", metavar="0,1,...", help="With --engine processes: the GPUs to use, one worker each."),
 ]
 GpuShare = Annotated[
     float | None,
-    typer.Option("--gpu-share", metavar="X", help="With --engine ray: GPUs of a worker, as in 1 or 0.25."),
+    typer.Option("--gpu-share", metavar="X", help="With --engine ray: GPUs per worker, as in 1 or 0.25."),
 ]
 Shared = Annotated[
     str,
     typer.Option(
         "--shared",
         metavar="FOLDER",
-        help="With --engine ray: a folder that all machines see, or a URL such as s3://BUCKET/FOLDER.",
+        help="With --engine ray: a folder that all machines can access, or a URL such as s3://BUCKET/FOLDER.",
     ),
 ]
-_BATCH_SIZE = typer.Option(
-    "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
-)
+_BATCH_SIZE = typer.Option("--batch-size", metavar="N", min=0, help="Problems per batch; 0: the model's default.")
 BatchSize = Annotated[int, _BATCH_SIZE]
 StudyBatchSize = Annotated[int | None, _BATCH_SIZE]
 Templates = Annotated[
@@ -196,14 +213,16 @@ Templates = Annotated[
     typer.Option(
         "--template",
         metavar="TEMPLATE",
-        help="How a language model is asked: a name (otherwords list templates) or a .toml file. May be repeated: each "
-        "makes a model, called MODEL@TEMPLATE.",
+        help="A prompt template for language models: a name (otherwords list templates) or a .toml file. May be "
+        "repeated: with several, each gives a model of its own, MODEL@TEMPLATE.",
     ),
 ]
 Metrics = Annotated[
     list[str],
     typer.Option(
-        "--metric", metavar="METRIC", help="A metric (otherwords list metrics), or all. Default: the usual ones."
+        "--metric",
+        metavar="METRIC",
+        help="A metric (otherwords list metrics), or all; may be repeated. Default: the usual ones.",
     ),
 ]
 By = Annotated[
@@ -211,14 +230,16 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="COLUMN",
-        help="Also score each group of this column. Looked up: answers:FILE (is another model right on the original?), "
-        "family:FILE.toml (means over models of a family).",
+        help="Also score each group of this column; may be repeated. answers:FILE groups by whether another model is "
+        "right on the original; family:FILE.toml averages over the models of a family.",
     ),
 ]
-_REPLICATES = typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
+_REPLICATES = typer.Option(
+    "--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Number of bootstrap replicates."
+)
 Replicates = Annotated[int, _REPLICATES]
 StudyReplicates = Annotated[int | None, _REPLICATES]
-_REPEATS = typer.Option("--repeats", metavar="N", min=0, help="Ask the same N times again, to measure the noise.")
+_REPEATS = typer.Option("--repeats", metavar="N", min=0, help="Ask everything N more times, to measure noise.")
 Repeats = Annotated[int, _REPEATS]
 StudyRepeats = Annotated[int | None, _REPEATS]
 RepeatWays = Annotated[
@@ -226,7 +247,7 @@ RepeatWays = Annotated[
     typer.Option(
         "--repeat-way",
         metavar="WAY",
-        help="How to ask again: usual, cold, alone or shuffled, as the model allows; may be repeated.",
+        help="How to repeat: usual, cold, alone or shuffled, as far as the model supports it; may be repeated.",
     ),
 ]
 UntilRule = Annotated[
@@ -234,10 +255,12 @@ UntilRule = Annotated[
     typer.Option(
         "--until",
         metavar="RULE",
-        help="Stop asking when the answer is known: 'flip_rate within 0.01', or 'flip_rate<=0.1' (either way).",
+        help="Stop asking once this is decided: 'flip_rate within 0.01', or 'flip_rate<=0.1' (decided either way).",
     ),
 ]
-_CONFIDENCE = typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
+_CONFIDENCE = typer.Option(
+    "--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence level of the intervals."
+)
 Confidence = Annotated[float, _CONFIDENCE]
 StudyConfidence = Annotated[float | None, _CONFIDENCE]
 Interval = Annotated[
@@ -245,7 +268,7 @@ Interval = Annotated[
     typer.Option(
         "--interval",
         metavar="KIND",
-        help="auto: Wilson on clusters for shares, else percentile; wilson; percentile; bca.",
+        help="auto (Wilson over clusters for shares, else percentile), wilson, percentile or bca.",
     ),
 ]
 Require = Annotated[
@@ -253,27 +276,31 @@ Require = Annotated[
     typer.Option(
         "--require",
         metavar="GATE",
-        help="Exit with 1 unless it holds, as in 'flip_rate<=0.1', 'flip_rate[topic=sport].high<=10%' or "
+        help="Exit with 1 unless this holds, as in 'flip_rate<=0.1', 'flip_rate[topic=sport].high<=10%' or "
         "'certificate(flip_rate<=0.1, sensitivity>=0.8)'; may be repeated.",
     ),
 ]
 
 Baseline = Annotated[
     str,
-    typer.Option("--baseline", metavar="ANSWERS", help="Compare with these answers: a run folder, a table or a log."),
+    typer.Option(
+        "--baseline",
+        metavar="ANSWERS",
+        help="Answers to compare with (see --no-worse): a run folder, a table or a log.",
+    ),
 ]
 NoWorse = Annotated[
     list[str],
     typer.Option(
         "--no-worse",
         metavar="GATE",
-        help="With --baseline: exit with 1 unless it is shown, as in 'flip_rate<=0.02' (at most two points more than "
-        "the baseline) or 'accuracy_original>=-0.02'; may be repeated.",
+        help="With --baseline: exit with 1 unless non-inferiority is shown, as in 'flip_rate<=0.02' (at most two "
+        "points above the baseline) or 'accuracy_original>=-0.02'; may be repeated.",
     ),
 ]
-Junit = Annotated[str, typer.Option("--junit", metavar="FILE.xml", help="Write gates as JUnit XML, too.")]
+Junit = Annotated[str, typer.Option("--junit", metavar="FILE.xml", help="Also write the gates as JUnit XML.")]
 BuildSummary = Annotated[
-    str, typer.Option("--summary", metavar="FILE.md", help="Write gates and scores in Markdown, too.")
+    str, typer.Option("--summary", metavar="FILE.md", help="Also write gates and scores as Markdown.")
 ]
 
 

@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 Experiment = Annotated[
     str,
     typer.Argument(
-        metavar="FILE.toml", help="The experiment. Default: the one that -o holds, else a small one on bundled data."
+        metavar="FILE.toml",
+        help="The experiment file. Default: the experiment in the folder of -o, else a small one on bundled data.",
     ),
 ]
 Out = Annotated[
-    str, typer.Option("-o", "--out", metavar="FOLDER", help="The experiment's folder; repeat the command to continue.")
+    str,
+    typer.Option(
+        "-o", "--out", metavar="FOLDER", help="The experiment's folder; run the same command again to continue."
+    ),
 ]
-Init = Annotated[bool, typer.Option("--init", help="Write a commented FILE.toml to begin with, and end.")]
+Init = Annotated[bool, typer.Option("--init", help="Write a commented FILE.toml to start from, and exit.")]
 
-app = typer.Typer(help="Run the whole protocol of a paper on your own data and models.", no_args_is_help=True)
+app = typer.Typer(help="Run a paper's whole protocol on your own data and models.", no_args_is_help=True)
 
 
 @app.callback()
@@ -39,13 +43,17 @@ def ie_test(
     init: Init = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Three values of rho, two runs, at most 2,000 rows: to see whether it works."),
+        typer.Option("--quick", help="Try it out: three values of rho, two runs, at most 2,000 rows."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Train each model once, which is kept; say how long the rest would take.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Train each model once (the result is kept) and estimate the time for the rest."
+        ),
     ] = False,
     scan: Annotated[
-        bool, typer.Option("--scan", help="Train the baseline at 101 values of rho, and propose some for other models.")
+        bool,
+        typer.Option("--scan", help="Train the baseline at 101 values of rho and propose values for the other models."),
     ] = False,
     rho: Annotated[
         list[float], typer.Option("--rho", metavar="SHARE", help="Instead of the experiment's; may be repeated.")
@@ -66,8 +74,8 @@ def ie_test(
     """The IE test: is a model as often right after a rewording as before?
 
     Data sets x models x rho x runs: each training and validation row is replaced by its rewording with probability rho,
-    a model is trained, and asked both versions of the test set (Salvatore et al. 2023, Algorithm 1). Finished cells are
-    never repeated. All tests, tables and figures go to FOLDER/results, pairs for people to judge to FOLDER/to-judge.
+    a model is trained and asked both versions of the test set (Salvatore et al. 2023, Algorithm 1). Finished cells are
+    not repeated. Tests, tables and figures go to FOLDER/results, pairs for human judges to FOLDER/to-judge.
     """
     from ..errors import BadInput
     from ..papers.ie_experiment import run_ie_test
@@ -173,9 +181,12 @@ def _command(name: str, summary: str) -> None:
         experiment: Experiment = "",
         out: Out = "",
         init: Init = False,
-        quick: Annotated[bool, typer.Option("--quick", help="Few problems: ten minutes, with bundled models.")] = False,
+        quick: Annotated[
+            bool, typer.Option("--quick", help="Use few problems; takes about ten minutes with the bundled models.")
+        ] = False,
         dry_run: Annotated[
-            bool, typer.Option("--dry-run", help="Try a few problems; count what there would be, and how long.")
+            bool,
+            typer.Option("--dry-run", help="Try a few problems, and estimate variants, answers, requests and time."),
         ] = False,
         seed: opt.StudySeed = None,
         engine: opt.EngineName = "in-process",

@@ -22,19 +22,22 @@ _NOISE = {
 
 def probe(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model on a server, as in api:NAME(url=...).")],
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ask again what was found out before.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Probe again, even if the result is already stored.")] = False,
     max_requests: opt.MaxRequests = None,
     max_cost: opt.MaxCost = None,
     prices: opt.PriceTable = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many requests it may take; send none.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many requests it would take at most; send none.")
+    ] = False,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
-    """Find out what a server of language models really does, in about a dozen requests.
+    """Find out what a language model server really supports.
 
-    How many log-probabilities it gives, whether it scores texts, is held to choices, accepts temperature and seed,
-    which fields it drops without a word, how much it reads, and how far its numbers move when the same is asked again.
-    The result is kept for this endpoint, and decides how `--model api:NAME` is read.
+    Takes about ten requests. Tests how many log-probabilities the server returns, whether it scores given texts, can be
+    constrained to choices, and accepts temperature and seed; which fields it silently ignores; its context length; and
+    how much its numbers vary between identical requests. The result is stored for this endpoint and decides how answers
+    of `--model api:NAME` are read.
     """
     from ..models.api import most_probes, probed
 

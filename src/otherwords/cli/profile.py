@@ -13,18 +13,22 @@ def profile(
         list[str],
         typer.Argument(
             metavar="SUITE",
-            help="Originals and variants: a run folder, or files and data sets as for other commands; - for standard "
-            "input.",
+            help="Originals and variants: a run folder, files or data sets; - for standard input.",
         ),
     ],
     kept: Annotated[bool, typer.Option("--kept", help="Leave out variants that a check dropped.")] = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many substitutions to show.")] = 20,
     words: Annotated[
-        bool, typer.Option("--all-words", help="Show artifact words whose frequency stays the same, too.")
+        bool, typer.Option("--all-words", help="Also show artifact words whose frequency does not change.")
     ] = False,
     out: Annotated[
         str,
-        typer.Option("-o", "--out", metavar="FILE", help="Write all substitutions there: .jsonl, .csv, ..., or -."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write all substitutions to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
+        ),
     ] = "",
     safe_csv: opt.SafeCsv = False,
     task: opt.TaskName = "",
@@ -35,12 +39,12 @@ def profile(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show what a transformation does: how much it changes, which words, lengths, artifacts.
+    """Show how much, and what, the rewordings of a suite change.
 
-    Over all variants and by generator: the share of problems changed, words changed per variant, the most frequent
-    substitutions, length before and after by label, and how often words occur that betray a label (Gururangan et al.
-    2018). A problem without a variant counts as it is. Of a run folder with variants of masked-lm, also what each
-    filter removed, and how far the masked-LMs agree.
+    Covers all variants, overall and by generator: the share of problems changed, words changed per variant, the most
+    frequent substitutions, length before and after by label, and how often words occur that give away a label
+    (Gururangan et al. 2018). A problem without variants counts as unchanged. For a run folder with variants of
+    masked-lm, also shows what each filter removed and how far the masked-LMs agree.
     """
     from ..profiling.profile import profile as describe
     from .tables import profile_tables

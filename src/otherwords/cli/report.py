@@ -11,7 +11,9 @@ from . import options as opt
 def report(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="A run folder; or logs of Inspect, lm-eval, promptfoo or HELM (with -o)."),
+        typer.Argument(
+            metavar="RUN", help="A run folder; or one or more logs of Inspect, lm-eval, promptfoo or HELM (with -o)."
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -24,16 +26,16 @@ def report(
         typer.Option(
             "--tables",
             metavar="DIR",
-            help="Write tables (.md, .csv, .tex) and figures (.svg, .json) into this folder, too.",
+            help="Also write tables (.md, .csv, .tex) and figures (.svg, .json) to this folder.",
         ),
     ] = None,
     bucket_from: opt.BucketFrom = "",
     scorer: opt.Scorer = "",
     graded: opt.Graded = False,
 ) -> None:
-    """Render the report of a run again, or of logs of other harnesses.
+    """Render the report of a run, or of logs of other harnesses.
 
-    One HTML page that needs no network.
+    Writes one self-contained HTML page.
     """
     from ..errors import BadInput
     from ..harnesses.logs import find_harness

@@ -14,11 +14,12 @@ def reproduce(
     data: Annotated[
         Path,
         typer.Option(
-            "--data", metavar="FOLDER", help="Where paranlu/, ie_test/ and parte/ with the data are; for merge, a run."
+            "--data", metavar="FOLDER", help="The folder that contains paranlu/, ie_test/ and parte/; for merge, a run."
         ),
     ],
     table: Annotated[
-        list[str], typer.Option("--table", metavar="TABLE", help="Show this table only, as in 4 or 'Figure 5'.")
+        list[str],
+        typer.Option("--table", metavar="TABLE", help="Show only this table, as in 4 or 'Figure 5'; may be repeated."),
     ] = [],  # noqa: B006
     plugin: opt.Plugins = [],  # noqa: B006
     json: opt.Json = False,
@@ -26,8 +27,8 @@ def reproduce(
 ) -> None:
     """Recompute a paper's tables from its authors' predictions.
 
-    Shows what is printed, what their data give today, the difference, and the reason where it is known. What is a
-    metric of answers has two intervals: the one that score gives, and the percentile bootstrap that it gave before.
+    Shows the published value, the value recomputed from the data, the difference, and its reason if known. Metrics of
+    answers have two intervals: that of `score`, and a percentile bootstrap.
     """
     from ..papers.reproduction import of_tables, reproduce, summary
     from .tables import cell_table

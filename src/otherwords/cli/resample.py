@@ -15,14 +15,15 @@ def resample(
         typer.Option(
             "--rho",
             metavar="SHARE",
-            help="The probability that a row is replaced, from 0 to 1; may be repeated, with {rho} in the name of -o.",
+            help="The probability that a row is replaced, from 0 to 1. May be repeated if the name after -o contains "
+            "{rho}.",
         ),
     ],
     generator: Annotated[
-        str, typer.Option("--with", "-w", metavar="GENERATOR", help="The rewording: a generator, as in wordnet-ie.")
+        str, typer.Option("--with", "-w", metavar="GENERATOR", help="The generator that rewords, as in wordnet-ie.")
     ] = "",
     variants: Annotated[
-        str, typer.Option("--variants", metavar="FILE", help="Rewordings that vary made before, instead of --with.")
+        str, typer.Option("--variants", metavar="FILE", help="Rewordings made earlier by vary, instead of --with.")
     ] = "",
     out: opt.Out = "-",
     safe_csv: opt.SafeCsv = False,

@@ -24,14 +24,14 @@ def run(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="A study file, or a run folder to continue. An option below replaces what the study has under that "
-            "name: --model A stands for all its models.",
+            help="A study file, or a run folder to continue. Options override the study's settings: --model A replaces "
+            "all its models.",
         ),
     ] = "",
     data: Annotated[
         list[str],
         typer.Option(
-            "--data", metavar="FILE", help="A file or data set; may be repeated, and is then scored one by one."
+            "--data", metavar="FILE", help="A file or data set; may be repeated, and each is then scored separately."
         ),
     ] = [],  # noqa: B006
     generators: Annotated[
@@ -56,7 +56,7 @@ def run(
             "-o",
             "--out",
             metavar="FOLDER",
-            help="The run folder: a new one, or that of a run. Default: runs/<name>-<six digits of the study>.",
+            help="The run folder, new or to be continued. Default: runs/<name>-<six digits of the study>.",
         ),
     ] = "",
     task: opt.TaskName = "",
@@ -88,7 +88,8 @@ def run(
             "--shard",
             metavar="ROWS",
             min=1,
-            help="Rows that are worked on, written and resumed as one part (20,000; 2,000 with slow plug-ins).",
+            help="Rows per part, which are processed, written and resumed together. Default: 20,000; 2,000 with slow "
+            "plug-ins.",
         ),
     ] = None,
     require: opt.Require = [],  # noqa: B006
@@ -103,9 +104,9 @@ def run(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Do everything, into one folder that can be resumed.
+    """Run a whole study, into one folder that can be resumed.
 
-    Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
+    Produces problems, variants, checks, answers, scores and a report, from a study file, from options, or from both.
     """
     from ..registry import generators as registered
     from ..running.estimating import estimate

@@ -15,7 +15,7 @@ def score(
         typer.Argument(
             metavar="ANSWERS",
             help="An answers table: a file, a run folder, a log of Inspect, lm-eval, promptfoo or HELM, or - for JSONL "
-            "on standard input. Several are read as one.",
+            "on standard input. Several tables are read as one.",
         ),
     ],
     metric: opt.Metrics = [],  # noqa: B006
@@ -34,7 +34,9 @@ def score(
     interval: opt.Interval = "auto",
     shrink: Annotated[
         bool,
-        typer.Option("--shrink", help="With --by: rank groups by values shrunk towards each other, small groups most."),
+        typer.Option(
+            "--shrink", help="With --by: rank groups by shrunken values (empirical Bayes); small groups shrink most."
+        ),
     ] = False,
     require: opt.Require = [],  # noqa: B006
     baseline: opt.Baseline = "",
@@ -44,7 +46,10 @@ def score(
     largest: Annotated[
         int,
         typer.Option(
-            "--largest", metavar="N", help="The most variants a cluster may ever have, for anytime ends.", min=0
+            "--largest",
+            metavar="N",
+            help="For anytime intervals: the largest number of variants that a cluster may ever have.",
+            min=0,
         ),
     ] = 0,
     average: Annotated[
@@ -55,18 +60,23 @@ def score(
     ] = "",
     size: Annotated[
         list[str],
-        typer.Option("--size", metavar="GROUP=N", help="A group's size in the average. Default: its problems."),
+        typer.Option(
+            "--size",
+            metavar="GROUP=N",
+            help="A group's weight in the average; may be repeated. Default: its number of problems.",
+        ),
     ] = [],  # noqa: B006
     pool_templates: Annotated[
         bool,
-        typer.Option("--pool-templates", help="Count the templates of a language model as one model."),
+        typer.Option("--pool-templates", help="Treat all templates of a language model as one model."),
     ] = False,
     verdicts: Annotated[
         str,
         typer.Option(
             "--verdicts",
             metavar="FILE",
-            help="Verdicts of people on some variants, for shares among sound ones: a file of annotate, or a table.",
+            help="Human verdicts on some variants, to estimate shares among sound variants: a database from annotate, "
+            "or a table.",
         ),
     ] = "",
     sound: Annotated[
@@ -74,7 +84,8 @@ def score(
         typer.Option(
             "--sound",
             metavar="RULE",
-            help="Which answers mean sound: QUESTION, QUESTION=ANSWER, fluency+reasoning>=9, ... Default: by form.",
+            help="Which verdicts mean sound: QUESTION, QUESTION=ANSWER, fluency+reasoning>=9, ... Default: depends on "
+            "the form.",
         ),
     ] = "",
     judge: Annotated[
@@ -82,7 +93,8 @@ def score(
         typer.Option(
             "--judge",
             metavar="COLUMN",
-            help="A judge's scores of all variants: a column, or a check of the run. Default: the run's only one.",
+            help="A judge's scores for all variants: a column, or a check of the run. Default: the run's check with "
+            "scores, if it has exactly one.",
         ),
     ] = "",
     unsound: Annotated[
@@ -90,16 +102,21 @@ def score(
         typer.Option(
             "--unsound",
             metavar="SHARE",
-            help="The greatest part of variants that may be unsound: adds bounds that need no verdict.",
+            help="The largest share of variants that may be unsound: adds bounds that need no verdicts.",
         ),
     ] = None,
     out: Annotated[
         str,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the scores there too: .jsonl, .csv, ..., or -."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Also write the scores to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
+        ),
     ] = "",
     skip_bad: Annotated[
         bool,
-        typer.Option("--skip-bad", help="Leave answers out that cannot be used, and write them to rejected.jsonl."),
+        typer.Option("--skip-bad", help="Skip unusable answers and write them to rejected.jsonl."),
     ] = False,
     safe_csv: opt.SafeCsv = False,
     plugin: opt.Plugins = [],  # noqa: B006
@@ -107,11 +124,11 @@ def score(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Measure: metrics with intervals.
+    """Compute metrics with confidence intervals.
 
-    From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
-    and `p:<label>` are used where present. --field maps other names of columns, --label of labels. Labels may differ in
-    case, spacing and number format. Of several tables, one without `model` names its model after its file.
+    Takes any table with `bucket, variant, gold, pred`, in which originals have an empty variant; the columns `model`,
+    `cluster` and `p:<label>` are used if present. Map other column names with --field, other labels with --label.
+    Labels may differ in case, spacing and number format. A table without `model` names its model after its file.
     """
     from ..pipeline import score as measure
     from ..scoring.builds import check_baseline, write_build_files

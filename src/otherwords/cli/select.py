@@ -10,11 +10,14 @@ import typer
 from . import options as opt
 from .display import bars, console, print_json, print_line
 
-app = typer.Typer(help="Choose problems: parts that share nothing, easy ones, draws.", no_args_is_help=True)
+app = typer.Typer(help="Select problems: leak-free parts, strata, random samples.", no_args_is_help=True)
 PartOut = Annotated[
     str,
     typer.Option(
-        "-o", "--out", metavar="FILE", help="One file with a column part; or {part} in the name, a file for each."
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="One file with a column `part`; or, if the name contains {part}, one file per part.",
     ),
 ]
 
@@ -101,19 +104,19 @@ def partition(
         typer.Option(
             "--part",
             metavar="NAME[=SHARE]",
-            help="A part and its share of the clusters; one without a share gets what is left. May be repeated. "
-            "Default, as ParaNLU: embedder=0.1 (5,000 problems or more), pool=0.055, rest.",
+            help="A part and its share of the clusters; a part without a share gets the rest. May be repeated. "
+            "Default, as in ParaNLU: embedder=0.1 (5,000 problems or more), pool=0.055, rest.",
         ),
     ] = [],  # noqa: B006
     at_least: Annotated[
         list[str],
-        typer.Option("--at-least", metavar="NAME=N", help="The least number of problems of a part; may be repeated."),
+        typer.Option("--at-least", metavar="NAME=N", help="The minimum number of problems in a part; may be repeated."),
     ] = [],  # noqa: B006
 ) -> Shown:
-    """Divide data into parts of which no two share a premise-hypothesis pair.
+    """Split data into parts so that no two share a premise-hypothesis pair.
 
-    What shares a `cluster`, the context (the premise; premise and hypothesis in d-NLI; both observations in a-NLI) or
-    an original stays together, so nothing leaks from one part into another.
+    Problems that share a `cluster`, an original or the context (the premise; premise and hypothesis in d-NLI; both
+    observations in a-NLI) stay together, so nothing leaks from one part into another.
     """
     from ..selection.partition import partition as divide
 
@@ -133,7 +136,7 @@ def aflite(
         typer.Option(
             "--embeddings",
             metavar="FILE",
-            help=".npy (a row for each problem, in their order); .npz or .parquet with id and embedding.",
+            help="A .npy file (one row per problem, in order), or .npz or .parquet with id and embedding.",
         ),
     ] = "",
     model: Annotated[
@@ -142,26 +145,29 @@ def aflite(
             "--model",
             "-m",
             metavar="MODEL",
-            help="Embed with a trained classifier, as in trained:FOLDER or hf:NAME: first token, last layer.",
+            help="Embed with a trained classifier (first token, last layer), as in trained:FOLDER or hf:NAME.",
         ),
     ] = "",
     encoder: Annotated[
         str, typer.Option("--encoder", metavar="ENCODER", help="Embed with a sentence encoder, as in hf:NAME.")
     ] = "",
-    classifiers: Annotated[int, typer.Option("--classifiers", metavar="N", help="Linear classifiers of a round.")] = 64,
-    train_on: Annotated[
-        int, typer.Option("--train-on", metavar="M", help="Problems that each classifier is trained on.")
-    ] = 5_000,
-    leave: Annotated[int, typer.Option("--leave", metavar="K", help="The most problems that leave in a round.")] = 500,
+    classifiers: Annotated[int, typer.Option("--classifiers", metavar="N", help="Linear classifiers per round.")] = 64,
+    train_on: Annotated[int, typer.Option("--train-on", metavar="M", help="Training problems per classifier.")] = 5_000,
+    leave: Annotated[
+        int, typer.Option("--leave", metavar="K", help="The maximum number of problems removed per round.")
+    ] = 500,
     tau: Annotated[
-        float, typer.Option("--tau", metavar="SHARE", help="A problem is easy if more of them get it right.")
+        float,
+        typer.Option(
+            "--tau", metavar="SHARE", help="A problem is easy if more than this share of classifiers get it right."
+        ),
     ] = 0.75,
     plugin: opt.Plugins = [],  # noqa: B006
 ) -> Shown:
     """Mark problems as easy or difficult for linear classifiers on embeddings (AFLite).
 
     Writes all problems with the columns aflite (easy, difficult), aflite_score and aflite_left, the round in which a
-    problem left. ParaNLU runs it on the training data less the part that trained the embedder.
+    problem was removed. ParaNLU runs it on the training data without the part that trained the embedder.
     """
     from ..registry import load_plugins
     from ..selection.aflite import AFLite
@@ -181,19 +187,22 @@ def deciles(
     how: dict[str, Any],
     inputs: opt.Inputs,
     answers: Annotated[
-        str, typer.Option("--answers", metavar="FILE", help="A model's answers to the problems, with probabilities.")
+        str, typer.Option("--answers", metavar="FILE", help="One model's answers to the problems, with probabilities.")
     ],
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="NAME", help="Which model, where the answers are of several.")
+        str, typer.Option("--model", "-m", metavar="NAME", help="Which model to use, if the answers are from several.")
     ] = "",
     by: Annotated[
-        str, typer.Option("--by", metavar="COLUMN", help="Strata, drawn from one by one, such as aflite.")
+        str,
+        typer.Option(
+            "--by", metavar="COLUMN", help="A column that defines strata, such as aflite; the draw is made in each."
+        ),
     ] = "",
-    number: Annotated[int, typer.Option("-n", "--number", metavar="N", help="Problems from each stratum.")] = 125,
+    number: Annotated[int, typer.Option("-n", "--number", metavar="N", help="Problems per stratum.")] = 125,
 ) -> Shown:
     """Draw problems evenly over the deciles of a model's confidence in the right label.
 
-    One from each decile in turn; a decile that is exhausted is skipped. ParaNLU draws 125 easy and 125 difficult ones.
+    Takes one from each decile in turn; an exhausted decile is skipped. ParaNLU draws 125 easy and 125 difficult ones.
     """
     from ..selection.sampling import deciles as draw
 
@@ -205,14 +214,17 @@ def sample(
     how: dict[str, Any],
     inputs: opt.Inputs,
     number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", help="Problems in all, from strata in proportion.")
+        int,
+        typer.Option(
+            "-n", "--number", metavar="N", help="Total number of problems, drawn from the strata in proportion."
+        ),
     ] = 0,
-    each: Annotated[int, typer.Option("--each", metavar="N", help="Problems from each stratum, instead of -n.")] = 0,
+    each: Annotated[int, typer.Option("--each", metavar="N", help="Problems per stratum, instead of -n.")] = 0,
     by: Annotated[
-        list[str], typer.Option("--by", metavar="COLUMN", help="A column that makes strata; may be repeated.")
+        list[str], typer.Option("--by", metavar="COLUMN", help="A column that defines strata; may be repeated.")
     ] = [],  # noqa: B006
 ) -> Shown:
-    """Draw problems at random, stratified by columns; rewordings come along with their problem."""
+    """Draw a random sample, stratified by columns; rewordings stay with their problem."""
     from ..selection.sampling import sample as draw
 
     return _counted(draw(inputs, number, each=each, by=by, **how).counts)

@@ -9,19 +9,21 @@ from . import options as opt
 
 def suite(
     inputs: opt.Inputs,
-    out: Annotated[str, typer.Option("-o", "--out", metavar="FOLDER", help="Where to write: a new or empty folder.")],
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What the task is called.")] = "otherwords",
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FOLDER", help="Where to write: a new or an empty folder.")
+    ],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the task.")] = "otherwords",
     template: Annotated[
         str,
-        typer.Option("--template", metavar="TEMPLATE", help="How problems are put (otherwords list templates)."),
+        typer.Option("--template", metavar="TEMPLATE", help="The prompt template (otherwords list templates)."),
     ] = "",
     task: opt.TaskName = "",
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write problems and their variants for other harnesses.
+    """Export a suite to other evaluation harnesses.
 
-    A task of Inspect, one of lm-evaluation-harness, a config of promptfoo, and a Hugging Face data set folder with a
-    card. `score`, `compare` and `report` read the logs that these harnesses write of it.
+    Writes a task for Inspect, a task for lm-evaluation-harness, a promptfoo config, and a Hugging Face data set folder
+    with a card. `score`, `compare` and `report` read the logs that these harnesses write.
     """
     from ..harnesses.suite_files import write_suite
 

@@ -46,17 +46,18 @@ class TrainerCommands(TyperGroup):
 app = typer.Typer(
     cls=TrainerCommands,
     no_args_is_help=True,
-    help="Train a model: an encoder, boosted trees on word counts, and others (otherwords list trainers).",
+    help="Train a model (otherwords list trainers).",
 )
 
 
 def train(
     ctx: typer.Context,
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")
-    ] = "",
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE.toml", help="A recipe file; options override it.")] = "",
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
+        str,
+        typer.Option(
+            "-o", "--out", metavar="FOLDER", help="Where to write the model; run the same command again to continue."
+        ),
     ] = "",
     data: Annotated[
         list[str], typer.Option("--data", metavar="FILE", help="A file or data set to train on; may be repeated.")
@@ -64,17 +65,21 @@ def train(
     valid: Annotated[
         list[str],
         typer.Option(
-            "--valid", metavar="SHARE|FILE", help="A share of the data to validate on, or a data set; may be repeated."
+            "--valid",
+            metavar="SHARE|FILE",
+            help="A share of the data to validate on, or a data set; data sets may be repeated.",
         ),
     ] = [],  # noqa: B006
     without: Annotated[
         list[str],
-        typer.Option("--without", metavar="FILE", help="Leave out rows that share a text with this data set."),
+        typer.Option(
+            "--without", metavar="FILE", help="Leave out rows that share a text with this data set; may be repeated."
+        ),
     ] = [],  # noqa: B006
     fields: Annotated[
         list[str],
         typer.Option(
-            "--fields", metavar="NAME", help="Show the model this field only (partial input); may be repeated."
+            "--fields", metavar="NAME", help="Show the model only this field (partial input); may be repeated."
         ),
     ] = [],  # noqa: B006
     share: Annotated[
@@ -88,69 +93,74 @@ def train(
     search: Annotated[
         int | None,
         typer.Option(
-            "--search", metavar="N", help="Try N draws of the options, and keep the model that validates best."
+            "--search", metavar="N", help="Try N random draws of the options and keep the model that validates best."
         ),
     ] = None,
     space: Annotated[
         str,
         typer.Option(
-            "--space", metavar="NAME|FILE.toml", help="Where --search draws options: ie-paper (default) or a file."
+            "--space", metavar="NAME|FILE.toml", help="The search space of --search: ie-paper (default) or a file."
         ),
     ] = "",
     engine: opt.EngineName = "in-process",
     workers: opt.Workers = 0,
     gpus: opt.Gpus = "",
     gpu_share: opt.GpuShare = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of the training.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Random seed.")] = None,
     start: Annotated[
-        str, typer.Option("--start", metavar="MODEL", help="The encoder: a Hugging Face name or a folder.")
+        str,
+        typer.Option("--start", metavar="MODEL", help="The encoder to start from: a Hugging Face name or a folder."),
     ] = "",
     teachers: Annotated[
-        list[str], typer.Option("--teacher", metavar="MODEL", help="A model to learn from; may be repeated.")
+        list[str], typer.Option("--teacher", metavar="MODEL", help="A model to distil from; may be repeated.")
     ] = [],  # noqa: B006
     recombine: Annotated[
         int | None,
-        typer.Option("--recombine", metavar="N", help="Further pairs of the sentences, for teachers to label."),
+        typer.Option(
+            "--recombine",
+            metavar="N",
+            help="Number of additional sentence pairs, recombined from the data, for teachers to label.",
+        ),
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option("--epochs", metavar="N", help="How often every example is seen.")
-    ] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", metavar="N", help="Number of epochs.")] = None,
     learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", metavar="RATE", help="The highest rate, after the warm-up.")
+        float | None, typer.Option("--learning-rate", metavar="RATE", help="The peak learning rate, after the warm-up.")
     ] = None,
-    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples an update sees.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples per update.")] = None,
     accumulate: Annotated[
         int | None,
-        typer.Option("--accumulate", metavar="N", help="Parts of a batch, where it does not fit in memory at once."),
+        typer.Option("--accumulate", metavar="N", help="Split each batch into N parts, if it does not fit in memory."),
     ] = None,
     max_length: Annotated[
-        int | None, typer.Option("--max-length", metavar="N", help="Tokens after which texts are cut.")
+        int | None, typer.Option("--max-length", metavar="N", help="Truncate texts to N tokens.")
     ] = None,
     patience: Annotated[
         int | None,
-        typer.Option("--patience", metavar="N", help="Stop after so many validations without a better one; 0: never."),
+        typer.Option("--patience", metavar="N", help="Stop after N validations without improvement; 0: never."),
     ] = None,
     precision: Annotated[
-        str, typer.Option("--precision", metavar="KIND", help="auto, bf16 or fp32. By itself bf16 on a GPU only.")
+        str, typer.Option("--precision", metavar="KIND", help="auto (bf16 on GPUs, else fp32), bf16 or fp32.")
     ] = "",
-    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda, or cuda:1.")] = "",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu, cuda or cuda:1.")] = "",
     masked: Annotated[
-        float | None, typer.Option("--masked", metavar="SHARE", help="masked-lm: share of tokens to be guessed.")
+        float | None, typer.Option("--masked", metavar="SHARE", help="masked-lm: share of tokens to mask.")
     ] = None,
     valid_fields: Annotated[
         list[str],
         typer.Option(
-            "--valid-field", metavar="NAME", help="masked-lm: validate on this field of the data sets of --valid only."
+            "--valid-field",
+            metavar="NAME",
+            help="masked-lm: validate only on this field of the data sets of --valid; may be repeated.",
         ),
     ] = [],  # noqa: B006
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, and count them.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip bad rows and count them.")] = False,
     prepare: Annotated[
         bool,
         typer.Option(
-            "--prepare", help="encoder, masked-lm: write the data only; python -m otherwords.training trains."
+            "--prepare", help="encoder, masked-lm: only write the data; python -m otherwords.training then trains."
         ),
     ] = False,
     plugin: opt.Plugins = [],  # noqa: B006
@@ -159,9 +169,9 @@ def train(
 ) -> None:
     """Train a model.
 
-    From a recipe, from options, or from both. The folder then answers as trained:FOLDER. Options from --start on belong
-    to trainers that have them; --set sets any option of any trainer. With --search, FOLDER/search has the table of the
-    trials; the trials are the jobs of --engine, whose workers must see FOLDER.
+    Takes a recipe, options, or both. Use the trained folder as the model trained:FOLDER. The options from --start to
+    --valid-field apply to trainers that have them; --set sets any option of any trainer. With --search, FOLDER/search
+    has the table of trials; the trials run on --engine, whose workers must have access to FOLDER.
     """
     _train(**locals())
 

@@ -16,21 +16,24 @@ def vary(
             "--with",
             "-w",
             metavar="GENERATOR",
-            help="A generator (otherwords list generators), as in wordnet or syn=wordnet(n=3).",
+            help="A generator (otherwords list generators), as in wordnet or syn=wordnet(n=3); may be repeated.",
         ),
     ],
     out: opt.Out = "-",
     safe_csv: opt.SafeCsv = False,
-    suite: Annotated[bool, typer.Option("--suite", help="Write the originals too, each before its variants.")] = False,
+    suite: Annotated[bool, typer.Option("--suite", help="Also write the originals, each before its variants.")] = False,
     veto: opt.Veto = "",
     corpus: opt.Corpus = "",
     table: opt.SynonymTable = "",
     save_table: opt.SaveTable = "",
     unvaried: Annotated[
-        str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator did not vary.")
+        str,
+        typer.Option(
+            "--unvaried", metavar="FILE", help="Write the problems that a generator could not vary to this file."
+        ),
     ] = "",
     notes: Annotated[
-        str, typer.Option("--notes", metavar="FILE", help="Write there what generators left out, and why.")
+        str, typer.Option("--notes", metavar="FILE", help="Write what the generators left out, and why, to this file.")
     ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
@@ -49,9 +52,9 @@ def vary(
     seed: opt.Seed = 1,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Put problems in other words.
+    """Reword problems with generators.
 
-    Writes the variants, a row each with `id`, `of`, `how`, the texts and the label.
+    Writes one row per variant, with `id`, `of`, `how`, the texts and the label.
     """
     from ..datasets.suite import open_source
     from ..registry import generators as registered

@@ -11,17 +11,17 @@ from .display import print_line
 
 def view(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders, or folders that hold some, such as runs/.")
+        list[Path], typer.Argument(metavar="RUN", help="Run folders, or folders that contain runs, such as runs/.")
     ],
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", help="Where the pages are; 0 for any port that is free.", min=0, max=65535),
+        typer.Option("--port", metavar="N", help="The port to serve on; 0: any free port.", min=0, max=65535),
     ] = 8001,
 ) -> None:
-    """Show runs side by side in a browser, also while they go on.
+    """Show runs in a browser, even while they are running.
 
-    How far they are, first scores with intervals, all problems with their rewordings, and models compared. The pages
-    are for this machine alone, and write nothing. Ends with Ctrl-C.
+    Shows runs side by side: progress, preliminary scores with intervals, all problems with their rewordings, and
+    comparisons of models. The pages are read-only and only this machine can open them. Stop with Ctrl-C.
     """
     try:
         from ..web.run_state import find_runs
@@ -34,7 +34,7 @@ def view(
     try:
         names = f"{len(found)} run{'s' if len(found) > 1 else ''}"
         print_line(f"{names}: http://127.0.0.1:{bound.getsockname()[1]}")
-        print_line("Ctrl-C ends it.")
+        print_line("Stop with Ctrl-C.")
         serve_runs(found, bound)
     finally:
         bound.close()
