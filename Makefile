@@ -79,7 +79,8 @@ docs: $(RELEASE)/.done
 	@$(RELEASE)/bin/python scripts/site.py --out site
 
 # Wheel and sdist in dist/, built twice, with their SBOM; the wheel is tried in a fresh environment of each Python that is there.
-release: $(RELEASE)/.done
+# The SBOM takes the licences of what the wheel needs from $(VENV), where it is installed.
+release: $(RELEASE)/.done $(VENV)/.core
 	@$(RELEASE)/bin/python scripts/release.py --smoke $(shell for python in python3.11 python3.12 python3.13; do \
 	    $$python -c '' 2>/dev/null && echo $$python; done)
 

@@ -21,6 +21,8 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from packaging.markers import Marker
+
 ROOT = Path(__file__).parents[1]
 #: Where files of other origin may be; the rest of the repository is ours.
 BUNDLED = ("src/otherwords/assets", "tests/support/axe")
@@ -29,7 +31,7 @@ EPOCH = "1767225600"
 _ROW = re.compile(
     r"^\| (?P<what>[^|]+) \| `(?P<files>[^`]+)` \| (?P<licence>[^|]+) \| (?P<text>[^|]+) \| (?P<origin>[^|]+) \|$", re.M
 )
-_PIN = re.compile(r"^([a-z0-9._-]+)==([^ \\]+)", re.M)
+_PIN = re.compile(r"^([a-z0-9._-]+)==([^ \\]+)(?: ; ([^\\]+))?", re.M)
 _SMOKE = """
 import otherwords as ow
 assert "site-packages" in ow.__file__, ow.__file__
@@ -91,8 +93,7 @@ def digest(path: Path) -> str:
 def sbom(version: str) -> dict[str, Any]:
     """The bill of materials (CycloneDX 1.5): what is bundled in the wheel, and what it needs, as pinned."""
     bundled = [_bundled(row) for row in inventory() if row.files.startswith("src/")]
-    pins = _PIN.findall((ROOT / "requirements" / "core.txt").read_text(encoding="utf-8"))
-    needed = [_package(name, number) for name, number in pins]
+    needed = [_package(name, number) for name, number, _ in pinned()]
     reference = f"pkg:pypi/otherwords@{version}"
     own = {"type": "library", "name": "otherwords", "version": version, "purl": reference, "bom-ref": reference}
     own["licenses"] = [{"license": {"id": "Apache-2.0"}}]  # type: ignore[assignment]
@@ -106,6 +107,17 @@ def sbom(version: str) -> dict[str, Any]:
     }
     named = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(parts, sort_keys=True))
     return {**parts, "serialNumber": f"urn:uuid:{named}"}
+
+
+def pinned() -> list[tuple[str, str, str]]:
+    """What the wheel needs, as pinned: name, version, and where it is needed ("": everywhere)."""
+    return _PIN.findall((ROOT / "requirements" / "core.txt").read_text(encoding="utf-8"))
+
+
+def unlicensed() -> list[str]:
+    """Packages that are needed here, and whose licence is not known: they are not installed, or state none."""
+    here = [name for name, _, where in pinned() if not where or Marker(where).evaluate()]
+    return [name for name in here if not licences_of(name)]
 
 
 def _bundled(row: Bundle) -> dict[str, Any]:
@@ -134,23 +146,26 @@ def _package(name: str, version: str) -> dict[str, Any]:
         "purl": reference,
         "bom-ref": reference,
     }
-    if licence := licence_of(name):
-        entry["licenses"] = [{"license": {"name": licence}}]
+    if licences := licences_of(name):
+        entry["licenses"] = licences
     return entry
 
 
-def licence_of(name: str) -> str:
-    """The licence that a package states, if it is installed here or in .venv; "" where it states none."""
+def licences_of(name: str) -> list[dict[str, Any]]:
+    """What a package says of its licence, if it is installed here or in .venv: an SPDX expression, or names."""
     places = [*sys.path, *map(str, ROOT.glob(".venv/lib/*/site-packages"))]
     found = next(iter(importlib.metadata.distributions(name=name, path=places)), None)
     if found is None:
-        return ""
+        return []
     fields = found.metadata
+    if expression := fields.get("License-Expression"):
+        return [{"expression": expression}]
+    plain = (fields.get("License") or "").strip()
     classified = [
         one.rpartition(" :: ")[2] for one in fields.get_all("Classifier") or () if one.startswith("License ::")
     ]
-    plain = (fields.get("License-Expression") or fields.get("License") or "").strip()
-    return plain.splitlines()[0] if plain and len(plain) < 80 else ", ".join(classified)
+    names = [plain.splitlines()[0]] if plain and len(plain) < 80 else classified
+    return [{"license": {"name": one}} for one in names]
 
 
 def smoke(python: str, wheel: Path) -> str:
@@ -188,6 +203,8 @@ def main() -> None:
     given = parser.parse_args()
     if names := unlisted():
         raise SystemExit(f"LICENCES.md does not name {', '.join(names)} once")
+    if names := unlicensed():
+        raise SystemExit(f"no licence is known of {', '.join(names)}: install what the wheel needs (make .venv/.core)")
     given.out.mkdir(parents=True, exist_ok=True)
     archives = build_twice(given.out)
     wheel = next(path for path in archives if path.suffix == ".whl")

@@ -74,6 +74,21 @@ def test_the_bill_of_materials_names_what_is_bundled_and_what_is_needed():
     [polars] = [one for one in bill["components"] if one["name"] == "polars"]
     assert polars["purl"] == f"pkg:pypi/polars@{polars['version']}"
     assert polars["licenses"], "it is installed, and states its licence"
+    [rich] = [one for one in bill["components"] if one["name"] == "rich"]
+    assert rich["licenses"] == [{"license": {"name": "MIT"}}]
+    [numpy, *_] = [one for one in bill["components"] if one["name"] == "numpy"]
+    assert "expression" in numpy["licenses"][0], "SPDX, as the package states it"
+
+
+def test_a_bill_without_licences_is_not_made(monkeypatch, tmp_path):
+    """Where nothing of what the wheel needs is installed, the licences would be missing without a word."""
+    assert release.unlicensed() == []
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    pins = "polars==2.1.0 \\\n    --hash=x\nwin==1 ; sys_platform == 'win32' \\\n"
+    (tmp_path / "requirements" / "core.txt").write_text(pins)
+    assert release.unlicensed() == ["polars"]
 
 
 def test_all_packages_that_the_core_needs_are_in_the_bill():
@@ -90,6 +105,13 @@ def test_the_citation_has_the_version():
     yaml = pytest.importorskip("yaml")
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (cited["cff-version"], cited["version"], cited["license"]) == ("1.2.0", otherwords.__version__, "Apache-2.0")
+
+
+def test_the_changes_begin_with_the_version_and_a_candidate_is_no_alpha():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", text, re.M)[0] == otherwords.__version__
+    status = "4 - Beta" if re.search(r"[a-z]", otherwords.__version__) else "5 - Production/Stable"
+    assert f'"Development Status :: {status}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_the_menu_has_every_page_once():

@@ -26,7 +26,7 @@ PREDS = {
     "weak": ["entailment", "neutral", "neutral", "entailment", "neutral", "neutral", "contradiction"],
     "strong": ["entailment"] * 4 + ["contradiction"] * 3,
 }
-SIGNATURE = "{}.v1() interval=percentile(confidence=0.9, replicates=500, cluster=cluster) seed=1 otherwords=0.1.0"
+SIGNATURE = "{}.v1() interval=percentile(confidence=0.9, replicates=500, cluster=cluster) seed=1 otherwords=1.0.0rc1"
 
 
 @dataclass

@@ -20,7 +20,7 @@ from otherwords.errors import BadInput
 from otherwords.problem import Score, Task
 
 MANIFEST: dict[str, Any] = {
-    "otherwords": "0.1.0",
+    "otherwords": "1.0.0rc1",
     "study": {"name": "by hand", "by": ["topic"]},
     "seed": 17,
     "signatures": {

@@ -242,7 +242,7 @@ ABOUT = {
     "study": {"seed": 1},
     "task": {"name": "nli", "fields": ("a",)},
     "inputs": [],
-    "otherwords": "0.1.0",
+    "otherwords": "1.0.0rc1",
     "more": 1,
 }
 

@@ -168,7 +168,7 @@ def test_what_changed_is_shown_and_nothing_else(run: Path, going: Path) -> None:
 
 def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "manifest.json").write_text(json.dumps({"otherwords": "0.1.0"}))
+    (tmp_path / "new" / "manifest.json").write_text(json.dumps({"otherwords": "1.0.0rc1"}))
     with viewing(tmp_path / "new") as address:
         visitor = Visitor(address)
         assert "No scores yet." in visitor.get("/").text
