@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,26 @@ def test_a_prompt_without_tokens_is_refused(opened, monkeypatch):
     monkeypatch.setattr(model, "_encode", lambda texts, special: [[] for _ in texts])
     with pytest.raises(BadInput, match="no tokens for a prompt"):
         list(model.complete([Request(text="", max_tokens=3)]))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_tokenizer_that_ends_every_text_does_not_end_prompts(opened, prefixes, tmp_path, monkeypatch, fast):
+    """As with add_eos_token, which some training leaves behind: what follows the end of a text is another text."""
+    folder = save_causal(tmp_path / "tiny", "llama")
+    saved = json.loads((folder / "tokenizer.json").read_text())
+    post, end = saved["post_processor"], {"id": "</s>", "type_id": 0}
+    post["single"].append({"SpecialToken": end})
+    post["special_tokens"]["</s>"] = {"id": "</s>", "ids": [1], "tokens": ["</s>"]}
+    (folder / "tokenizer.json").write_text(json.dumps(saved))
+    usual, ending = opened(), open_causal(find(str(folder)), device="cpu")
+    monkeypatch.setattr(type(ending.opened.tokenizer), "is_fast", fast)
+    assert ending.opened.tokenizer("It rains")["input_ids"][-1] == 1
+    expected = usual.continuations(asked(), WORDS, first=False)
+    assert np.abs(ending.continuations(asked(), WORDS, first=False) - expected).max() < 1e-5
+    assert max(prefixes) > 100
+    requests = [replace(one, max_tokens=4) for one in asked()]
+    texts = [[reply.text for _, reply in sorted(model.complete(requests))] for model in (usual, ending)]
+    assert texts[0] == texts[1]
 
 
 def test_a_plain_model_cannot_chat(opened):

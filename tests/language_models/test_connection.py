@@ -16,7 +16,11 @@ import httpx2
 import pytest
 
 from otherwords.errors import BadInput
+from otherwords.language_models.budget import Budget
+from otherwords.language_models.completion import Capabilities, Request
 from otherwords.language_models.connection import Connection, Received
+from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.sending import Manner, Sender
 
 MOST = 10_000_000
 #: Gets the head and the body of a request; writes what it likes, and returns whether it listens for another.
@@ -303,3 +307,21 @@ def test_encrypted_replies_are_read_and_unknown_certificates_refused(certificate
                     await post(one)
 
     asyncio.run(main())
+
+
+def test_authorities_are_those_of_httpx2(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own are none on many a Mac, and where Python was not built for this machine."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    known = ssl.create_default_context(cafile=str(certificate))
+    monkeypatch.setattr(httpx2, "create_ssl_context", lambda: known)
+    body = b'{"model": "m", "choices": [{"message": {"role": "assistant", "content": "yes"}}]}'
+
+    async def main() -> list[Any]:
+        async with listening(always(reply(body)), ssl=context) as (_, port):
+            sender = Sender(Endpoint("m", f"https://127.0.0.1:{port}/v1"), Capabilities(), 1, Manner(5, 5))
+            return await sender.try_once([Request(text="Is it?")], Budget())
+
+    (ended,) = asyncio.run(main())
+    assert ended.reply
+    assert ended.reply.text == "yes"

@@ -63,6 +63,18 @@ def test_the_template_is_part_of_the_signature(saved_writer, tmp_path):
         load(f"hf:{folder}(device=cpu)").write(["a dog"], [0], Decoding())
 
 
+def test_a_tokenizer_that_ends_every_text_does_not_end_prompts(saved_writer, tmp_path):
+    folder = Path(shutil.copytree(saved_writer("llama"), tmp_path / "tiny"))
+    saved = json.loads((folder / "tokenizer.json").read_text())
+    parts = [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}]
+    special = {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}}
+    saved["post_processor"] = {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": special}
+    (folder / "tokenizer.json").write_text(json.dumps(saved))
+    usual, ending = (load(f"hf:{one}(device=cpu)") for one in (saved_writer("llama"), folder))
+    one = Decoding("beams", 3, beams=3)
+    assert ending.write(["a dog runs"], [0], one) == usual.write(["a dog runs"], [0], one)
+
+
 def test_of_a_prompt_that_is_too_long_nothing_is_written(saved_writer):
     long = "a dog runs " * 30
     for kind in ("t5", "gpt2"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ..storage.files import seed_for
 from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
 from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer
 from .writer import Decoding
-from .writer_hf import Author, Prompter, as_chat, special_tokens
+from .writer_hf import Author, Prompter, as_chat, ends_prompts, special_tokens
 
 if TYPE_CHECKING:
     import torch
@@ -278,7 +278,20 @@ class CausalModel:
         tokens = self._encoded(texts, special)
         return [row.tolist() for row in np.split(tokens.ids, tokens.offsets[1:-1])]
 
+    @cached_property
+    def _ends_prompts(self) -> bool:
+        return ends_prompts(self.opened)
+
     def _encoded(self, texts: Sequence[str], special: bool) -> Tokens:
+        """The tokens of texts; of prompts with their special tokens, but for one that would end them."""
+        tokens = self._tokenized(texts, special)
+        if not (special and self._ends_prompts):
+            return tokens
+        keep = np.ones(len(tokens.ids), np.bool_)
+        keep[tokens.offsets[1:] - 1] = False
+        return Tokens(tokens.ids[keep], tokens.offsets - np.arange(len(tokens.offsets)), tokens.cut)
+
+    def _tokenized(self, texts: Sequence[str], special: bool) -> Tokens:
         tokenizer = self.opened.tokenizer
         if not tokenizer.is_fast:
             rows = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]

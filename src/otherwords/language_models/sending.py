@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -23,6 +22,8 @@ from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
 from .refusals import BUSY, is_same_model, judge, message_of
 
 if TYPE_CHECKING:
+    import ssl
+
     from .connection import Connection, Received
 
 #: Tries of a request that fails while others succeed, and of the very first one: a server that is not there is not.
@@ -123,11 +124,11 @@ class Sender:
 
     def _connection(self) -> Connection:
         """A connection, without retries of its own, which follows no server to another."""
-        from httpx2 import InvalidURL
+        from httpx2 import InvalidURL, create_ssl_context
 
         from .connection import Connection
 
-        self._verify = self._verify or ssl.create_default_context()
+        self._verify = self._verify or create_ssl_context()  # knows authorities where Python's own finds none
         try:
             return Connection(self.endpoint.url, self._verify, connect=min(self.manner.timeout, _CONNECT))
         except InvalidURL as error:

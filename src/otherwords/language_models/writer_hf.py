@@ -80,6 +80,8 @@ class Prompter:
             lost = [is_lost(*both) for both in zip(prompts, parts, strict=True)]
             texts = [self._as_chat(part) for part in parts] if chat else parts
             rows = tokenizer(texts, add_special_tokens=not chat)["input_ids"] if texts else []
+        if not model.config.is_encoder_decoder and not chat and ends_prompts(self.opened):
+            rows = [row[:-1] for row in rows]
         # On a GPU, an index beyond the table is an error after which the process cannot use the device again.
         last = max((max(row) for row in rows if len(row)), default=0)
         refuse_unknown_token(self.opened.who, last, known_tokens(model))
@@ -193,8 +195,7 @@ def _head(folder: Folder) -> str:
 def special_tokens(opened: OpenModel) -> Special:
     """What the configuration and the tokenizer of a model say of its special tokens."""
     config, wanted = opened.model.config, opened.model.generation_config
-    ends = _first_given(wanted.eos_token_id, config.eos_token_id, opened.tokenizer.eos_token_id)
-    if not ends:
+    if not (ends := _end_tokens(opened)):
         fix = "set eos_token_id in its generation_config.json"
         raise BadInput("has no end-of-sequence token", where=opened.who, fix=fix)
     words = [one[0] for one in wanted.bad_words_ids or [] if len(one) == 1]
@@ -207,6 +208,20 @@ def special_tokens(opened: OpenModel) -> Special:
         fix = "set decoder_start_token_id in its generation_config.json"
         raise BadInput("has no decoder start token", where=opened.who, fix=fix)
     return Special([start[0], *_first_given(wanted.forced_bos_token_id)], ends, banned)
+
+
+def ends_prompts(opened: OpenModel) -> bool:
+    """Whether a tokenizer puts an end token behind every text: a causal model is to go on with a prompt, not behind it.
+
+    Some that were saved after training do (add_eos_token).
+    """
+    row = opened.tokenizer("a")["input_ids"]
+    return len(row) > 1 and row[-1] in _end_tokens(opened)
+
+
+def _end_tokens(opened: OpenModel) -> list[int]:
+    named = opened.model.generation_config.eos_token_id, opened.model.config.eos_token_id
+    return _first_given(*named, opened.tokenizer.eos_token_id)
 
 
 def _first_given(*options: Any) -> list[int]:
