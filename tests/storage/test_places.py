@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +17,7 @@ FRAME = pl.DataFrame({"text": ["a", "ü\u2028", ""], "\0rows": [1, 2, 3]})
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(tmp_path, monkeypatch):
     """A real server: FTP, which fsspec speaks without further packages."""
     pytest.importorskip("fsspec")
     authorizers = pytest.importorskip("pyftpdlib.authorizers")
@@ -26,6 +27,7 @@ def server(tmp_path):
         authorizer = authorizers.DummyAuthorizer()
         log_prefix = ""
 
+    monkeypatch.setattr(logging.getLogger("pyftpdlib"), "level", logging.WARNING)  # else it prints each session
     (tmp_path / "served").mkdir()
     Handler.authorizer.add_user("me", "secret", str(tmp_path / "served"), perm="elradfmwMT")
     found = servers.FTPServer(("127.0.0.1", 0), Handler)
