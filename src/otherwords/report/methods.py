@@ -125,8 +125,8 @@ def _further(shown: set[str], cited: dict[str, None]) -> Iterable[str]:
     if "comparison" in shown:
         yield (
             "Models were compared on the answers that both gave. Differences are paired; p is the larger of two "
-            "values, one from swapping whole clusters between the models and one from the interval, and is adjusted for "
-            f"all metrics of a pair by maxT{_cite(cited, 'westfall1993resampling')}."
+            "values, one from swapping whole clusters between the models and one from the interval, and is adjusted "
+            f"for all metrics of a pair by maxT{_cite(cited, 'westfall1993resampling')}."
         )
     if "substitutions" in shown:
         yield (
