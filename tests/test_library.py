@@ -521,7 +521,7 @@ def test_results_print_as_a_table() -> None:
         "metric      value  95% interval  clusters  eff. n  answers",
         "flip_rate  75.0 %    4.6 – 99.5         3       3        4",
         "p_c        83.3 %    9.4 – 99.7         3       3        4",
-        "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much",
+        "clusters: one per problem; eff. n: equally weighted clusters with the same information",
     ]
 
 
@@ -574,7 +574,7 @@ def test_differences_are_results_too() -> None:
         "metric", "same", "gold", "difference", "95%", "interval", "p", "p", "(maxT)", "p", "(Holm)",
         "clusters", "eff.", "n",
     ]  # fmt: skip
-    assert "p: the larger of that of clusters swapped between the two and that of the interval" in repr(differences)
+    assert "p: the larger p-value of two: permutation test (swaps clusters) and interval" in repr(differences)
     assert "difference" in differences._repr_html_()
     assert differences.to_polars()["other"].to_list() == ["gold"]
 

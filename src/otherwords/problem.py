@@ -351,7 +351,7 @@ class Score:
 
     `value` is None where the metric has nothing to measure, and `low`, `high` where there is no interval: `note` then
     says why; of a share among sound variants, it says what that rests on. `n_clusters` are the clusters behind it, and
-    `n_effective` how many of equal weight would tell as much (Kish 1965).
+    `n_effective` the number of equally weighted ones with the same information (Kish 1965).
     `unit` is "share" for what is printed in per cent, else "number". `interval` is the kind of interval that was
     computed ("wilson", "mover", "net", "percentile", "bca", "anytime"), at this `confidence` and, if drawn, with so
     many `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where

@@ -192,16 +192,16 @@ def test_wrong_usage(cli, files, leftovers, arguments, message):
 def test_footnotes_explain_each_p_in_a_line(cli, files):
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
     assert shown.splitlines()[-4:] == [
-        "shares in per cent, their differences in points",
-        "p: the larger of that of clusters swapped between the two and that of the interval",
-        "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much",
+        "shares in per cent, differences in percentage points",
+        "p: the larger p-value of two: permutation test (swaps clusters) and interval",
+        "clusters: one per problem; eff. n: equally weighted clusters with the same information",
         "every row: 12 clusters (eff. n 12)",
     ]
     more = cli("compare", "both.jsonl", "--metric", "flip_rate", "--metric", "pa", "--by", "how").stdout
-    assert "p (maxT), p (Holm): p adjusted for 6 tests, maxT by swaps that all metrics share, Holm" in more
+    assert "p (maxT), p (Holm): p adjusted for 6 tests, maxT from the same permutations for all metrics, Holm" in more
     groups = cli("compare", "both.jsonl", "--between", "how", "--matched", "--metric", "flip_rate").stdout
-    assert "(models): p from models and problems crossed, adjusted for 1 test\n" in groups
-    assert "p (t): the papers' test over models, which does not hold its level: not to decide by" in groups
+    assert "(models): p from a test that crosses models and problems, adjusted for 1 test\n" in groups
+    assert "p (t): the papers' t test over models, which exceeds its level; do not base decisions on it" in groups
 
 
 def test_equivalence_and_non_inferiority_with_a_margin(cli, files):

@@ -136,7 +136,7 @@ def test_a_study_file_has_gates(cli, study, place):
     assert "error: scripted: flip_rate is" in shown.stderr
     assert "passed: scripted: flip_rate is" in shown.stderr
     report = (_run(place) / "report.html").read_text(encoding="utf-8")
-    assert "Required of the scores" in report
+    assert "<b>Gates</b>" in report
     assert report.count("✓ passed") == report.count("✗ failed") == 1
     cli("run", _run(place), "-q", rc=1)  # continued with its gates
     cli("run", study, "--require", "flip_rate<=1", "-q")  # which the option replaces, in the same folder

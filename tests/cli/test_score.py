@@ -120,7 +120,7 @@ def test_the_table_for_people(cli, answers):
     for text in (*METRICS, "95% interval", "40.0 %", "77.8 %", "clusters", "(eff. n)", "2 (2)", "answers"):
         assert text in shown
     assert "buckets" not in shown  # each is a cluster
-    assert "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much" in shown
+    assert "clusters: one per problem; eff. n: equally weighted clusters with the same information" in shown
     assert "\x1b" not in shown
 
 
@@ -144,7 +144,7 @@ def test_the_usual_metrics_fit_into_100_columns(cli, place):
     frame(wide()).write_parquet(place / "wide.parquet")
     shown = cli("score", "wide.parquet").stdout.splitlines()
     assert max(map(len, shown)) <= 100
-    assert "clusters: problems with a text in common" in "".join(shown)
+    assert "clusters: problems that share a text" in "".join(shown)
     assert any("1,500 (1,500)" in line and "3,000" in line for line in shown)
 
 

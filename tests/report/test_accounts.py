@@ -23,7 +23,7 @@ def test_self_judged_rewordings_are_reported_at_the_top_and_counted(run):
     html, counts = run.report.read_text(encoding="utf-8"), run.manifest["self_judged"]["scripted"]["mutual-entailment"]
     judged, accepted = counts["judged"], counts["accepted"]
     assert 0 < accepted < judged
-    assert "asked only what it accepted itself" in html
+    assert "the rewordings that it accepted itself" in html
     assert re.search(rf"scripted</bdi> {accepted} of {judged}\srewordings\.", html)
     assert f'mutual-entailment, by <bdi class="name">scripted</bdi></th><td>{judged - accepted}</td>' in html
     assert html.count("mutual-entailment</th>") == 0  # no row that says it dropped none
@@ -39,7 +39,7 @@ def test_problems_without_a_variant_are_counted(run):
 def test_what_generators_gave_up_has_a_section(study):
     reasons = {"masked-lm.v1(top=20)": {"no likelier than the word itself": 1200, "no <whole> word": 3}}
     html = study.html(manifest={"left_out": reasons})
-    assert "What generators gave up" in html
+    assert "What generators left out" in html
     assert '<th scope="row"><bdi class="name">masked-lm</bdi></th><td>0</td>' in html
     assert '<bdi>no likelier than the word itself</bdi> <span class="quiet">1,200×</span>' in html
     assert "no &lt;whole&gt; word" in html
@@ -48,7 +48,7 @@ def test_what_generators_gave_up_has_a_section(study):
 def test_without_such_entries_they_are_not_mentioned(study):
     html = study.html()
     assert "accepted itself" not in html
-    assert "What generators gave up" not in html
+    assert "What generators left out" not in html
     assert given_up({}) == []
 
 

@@ -46,7 +46,7 @@ def contrasted(study: Any, make_score: Any, make_table: Any, make_answers: Any) 
 
 def test_invariance_is_shown_with_sensitivity(study, contrasted):
     text = section(study.html(**contrasted))
-    assert "A model that always says the same has perfect invariance and no sensitivity." in text
+    assert "A model that always gives the same answer has perfect invariance and no sensitivity." in text
     # The flip rate of the study by hand is 60.0 % [50.0, 72.13]; the ends of the interval change places.
     assert "weak 40.0 % [27.9, 50.0] 5 answers 2 problems 100.0 % [80.0, 100.0] 9 answers 2 problems" in text
     assert "strong 100.0 % [100.0, 100.0] 5 answers" in text
@@ -173,7 +173,7 @@ def test_suites_and_controls_in_one_table(study, contrasted, controlled):
     page = study.html(scores=scores, **both)
     assert "Model Flips identity must be 0" in controls_of(page)
     before = plain(page.split(INVARIANCE)[1].split(CONTROLS)[0])
-    assert "A model that always says the same has perfect invariance and no sensitivity." in before
+    assert "A model that always gives the same answer has perfect invariance and no sensitivity." in before
     assert "Model Invariance rewordings Sensitivity cars" in before
     assert "<summary>All scores of contrasts" in page
 

@@ -120,7 +120,7 @@ def test_a_constant_model_is_not_praised(make_score: Make) -> None:
     text = sentence(scores, [], {"stubborn": OneAnswer("neutral", 430, 430)}).replace("\u00a0", " ")
     assert text == (
         "Not always: weak changed its answer on 60.0 % [50.0, 72.1] of 5 rewordings of 2 problems. stubborn gives one "
-        "answer, neutral, to all 430 wordings: that it keeps its answer says nothing about the wording."
+        "answer, neutral, to all 430 wordings: such stability says nothing about robustness to wording."
     )
 
 

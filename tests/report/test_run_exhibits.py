@@ -192,12 +192,12 @@ def test_a_page_does_not_compare_on_few_clusters_nor_too_many_answers(
     run: Path, large_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = (run / "report.html").read_text(encoding="utf-8")
-    assert "Not compared here: 12 clusters are too few to tell models apart, 20 or more are needed." in small
+    assert "Not compared: 12 clusters are too few to tell models apart, 20 or more are needed." in small
     assert 'aria-label="Models compared"' not in small
     monkeypatch.setattr("otherwords.report.page.MOST_COMPARED", 500)
     folder, every = finished_run(large_run)
     page = write_report(folder, every, large_run.parent / "page.html").read_text(encoding="utf-8")
-    assert "Not compared here: 630 answers take a while: otherwords compare RUN" in page
+    assert "Not compared: 630 answers take a while: otherwords compare RUN" in page
     monkeypatch.setattr("otherwords.report.page.MOST_COMPARED", 840)  # two pairs fit, three do not
     page = write_report(folder, every, large_run.parent / "page.html").read_text(encoding="utf-8")
     assert page.count('scope="rowgroup"') == 2 + 3  # of two pairs, and of the substitutions of three models

@@ -360,7 +360,7 @@ def test_several_models_get_a_t_test_over_their_scores() -> None:
     sides = [one.value for one in paired[:3]], [one.other_value for one in paired[:3]]
     assert paired[3].p_t == pytest.approx(stats.ttest_rel(*sides).pvalue)
     assert "p (t)" in repr(found).split("\n")[0]  # shown, and said what it is
-    assert "p (t): the papers' test over models, which does not hold its level: not to decide by" in repr(found)
+    assert "p (t): the papers' t test over models, which exceeds its level; do not base decisions on it" in repr(found)
     assert "t(paired, over models)" in paired[3].signature
     assert found[3].p_swap is None
 

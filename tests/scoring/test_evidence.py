@@ -39,10 +39,10 @@ def test_tables_show_clusters_and_explain_the_effective_number() -> None:
     """Buckets are shown where they are not the clusters."""
     alone = repr(ow.score(table([1, 0, 0, 1], [1, 1, 2, 4]), "flip_rate")).split("\n")
     assert alone[0].split("  ")[-3:] == ["clusters", "eff. n", "answers"]
-    assert alone[-1] == "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much"
+    assert alone[-1] == "clusters: one per problem; eff. n: equally weighted clusters with the same information"
     shared = repr(ow.score(table([1, 0, 0, 1], [1, 1, 2, 4], ["k", "k", "l", "l"]), "flip_rate")).split("\n")
     assert shared[0].split("  ")[-4:] == ["clusters", "eff. n", "buckets", "answers"]
-    assert shared[-1].startswith("clusters: problems with a text in common; eff. n: ")
+    assert shared[-1].startswith("clusters: problems that share a text; eff. n: ")
 
 
 def messages(flips: list[int], variants: list[int], **more: Any) -> list[str]:

@@ -15,29 +15,30 @@ MEANINGS = {
     "accuracy_drop": (
         "Accuracy, change",
         (
-            "Share of all rewordings answered correctly, less that of their originals, each counted as often as it has "
-            "rewordings: negative where the model loses. The accuracy on all originals is about more problems."
+            "Share of all rewordings answered correctly, minus that of their originals, each weighted by its number "
+            "of rewordings: negative if the model loses accuracy. The accuracy on originals also includes problems "
+            "without rewordings."
         ),
     ),
     "accuracy_variants": (
         "Accuracy, rewordings",
-        "Share of all rewordings answered correctly, pooled: a problem with many rewordings weighs more.",
+        "Share of all rewordings answered correctly, pooled: problems with many rewordings weigh more.",
     ),
     "p_c": (
         "P_C",
         (
-            "Chance that two rewordings of a problem, drawn with replacement, are both right or both wrong: at least "
-            "one half. At 100\u00a0% no error is due to the wording. It has no value where every problem has one "
-            "rewording. The estimator is that of Srikanth et al. (2024)."
+            "Probability that two rewordings of a problem, drawn with replacement, are both right or both wrong: at "
+            "least one half. At 100\u00a0% no error is due to the wording. It is undefined if every problem has only "
+            "one rewording. The estimator is that of Srikanth et al. (2024)."
         ),
     ),
     "p_c_distinct": (
         "P_C, distinct pairs",
-        "The same for two different rewordings, which is unbiased: P_C counts pairs of a rewording with itself.",
+        "The same for two different rewordings, which is unbiased: P_C also counts pairs of a rewording with itself.",
     ),
     "label_agreement": (
         "Label agreement",
-        "Chance that two different rewordings of a problem get the same label, right or wrong.",
+        "Probability that two different rewordings of a problem get the same label, right or wrong.",
     ),
     "pa": (
         "Pattern accuracy",
@@ -46,22 +47,22 @@ MEANINGS = {
     "label_mass": (
         "Label mass",
         (
-            "What the labels together had of a language model's probability: the mean over originals and rewordings. "
-            "Near 0, it would rather say something else, and its answers say little."
+            "Total probability that a language model gives to the labels, averaged over originals and rewordings. If "
+            "it is near 0, the model would rather say something else, and its answers mean little."
         ),
     ),
     "repeat_flips": (
         "Noise floor",
         (
-            "Chance that the same text, asked again in the same way, gets another answer: the mean of original and "
-            "rewording, over the rewordings. A flip rate of this size says nothing about the wording."
+            "Probability that the same text, asked again in the same way, gets a different answer: the mean of "
+            "original and rewording, over the rewordings. A flip rate of this size may be pure noise."
         ),
     ),
     "flip_rate_net": (
         "Flip rate, net of noise",
         (
-            "Flip rate between answers asked at different times, less the noise floor: 0 on average where the wording "
-            "does nothing, and then as often below as above. Without noise it is the flip rate."
+            "Flip rate between answers given at different times, minus the noise floor: 0 on average if the wording "
+            "has no effect, and then as often below as above. Without noise it is the flip rate."
         ),
     ),
     "flip_rate": (
@@ -70,15 +71,15 @@ MEANINGS = {
     ),
     "sensitivity": (
         "Sensitivity",
-        "Share of contrasts with another right answer than the original's whose predicted label differs from it, too.",
+        "Share of contrasts with a different right answer than the original's whose predicted label differs as well.",
     ),
     "contrast_accuracy": (
         "Accuracy, contrasts",
-        "Share of contrasts with another right answer than the original's that the model answers correctly.",
+        "Share of contrasts with a different right answer than the original's that the model answers correctly.",
     ),
     "control_flips": (
         "Flips, controls",
-        "Share of a control's variants whose predicted label differs from the original's; no rewording is among them.",
+        "Share of a control's variants whose predicted label differs from the original's; rewordings are not included.",
     ),
     "contrast_consistency": (
         "Consistency, contrasts",
@@ -92,36 +93,36 @@ KINDS = {
     "wilson": (
         "Wilson on clusters",
         (
-            "Wilson's interval for a share, with as many independent answers as the spread between the clusters makes "
-            "of them. Nothing is drawn at random. A share of 0 or 1 has one, too: all clusters agreeing says little "
-            "about problems not asked."
+            "Wilson's interval for a share, with an effective number of answers estimated from the spread between "
+            "clusters. Nothing is drawn at random. A share of 0 or 1 also has an interval, because other problems "
+            "could still differ."
         ),
     ),
     "mover": (
         "MOVER",
-        "For a difference of two shares: their Wilson intervals, put together by how the two vary with each other.",
+        "For a difference of two shares: their Wilson intervals, combined by how the two shares vary together.",
     ),
     "net": (
         "Wilson beyond noise",
         (
-            "For a share less the noise floor, in truth never below 0, though by chance it may be: Wilson's interval "
-            "with an error that has two parts, the noise and that of a share."
+            "For a share minus the noise floor, which can fall below 0 only by chance: Wilson's interval with an "
+            "error of two parts, that of the noise and that of the share."
         ),
     ),
     "percentile": (
         "Percentile bootstrap",
-        "Whole clusters are drawn with replacement; the interval holds the middle of the values so obtained.",
+        "Whole clusters are drawn with replacement; the interval contains the middle of the resulting values.",
     ),
     "bca": (
         "BCa bootstrap",
         (
-            "Whole clusters are drawn with replacement; the interval holds the middle of the values so obtained, "
-            "corrected for bias and, where the metric is smooth, for skew."
+            "Whole clusters are drawn with replacement; the interval contains the middle of the resulting values, "
+            "corrected for bias and, if the metric is smooth, for skew."
         ),
     ),
     "anytime": (
         "Anytime",
-        "Asking was stopped when the answer was known: this interval holds however often one looked meanwhile.",
+        "The run stopped once the question was decided; this interval is valid however often results were checked.",
     ),
 }
 #: What the headline is about: the first column, and the order of models.

@@ -90,14 +90,12 @@ def one_answer_note(constant: Mapping[str, OneAnswer]) -> str:
     """A sentence on models that say the same to everything; empty where there is none.
 
     >>> print(one_answer_note({"m": OneAnswer("neutral", 40, 40)}).replace("\u00a0", " "))
-    m gives one answer, neutral, to all 40 wordings: that it keeps its answer says nothing about the wording.
+    m gives one answer, neutral, to all 40 wordings: such stability says nothing about robustness to wording.
     """
     if not constant:
         return ""
-    keeps = "it keeps its answer" if len(constant) == 1 else "they keep their answers"
-    return (
-        f"{_join([f'{model} {one}' for model, one in constant.items()])}: that {keeps} says nothing about the wording."
-    )
+    given = _join([f"{model} {one}" for model, one in constant.items()])
+    return f"{given}: such stability says nothing about robustness to wording."
 
 
 @dataclass(frozen=True)

@@ -122,11 +122,15 @@ def substitution_table(found: Wordings, models: Sequence[str], confidence: float
 
 
 def _notes(confidence: float) -> list[str]:
-    listed = f"Of all that occur in {FEWEST} clusters or more, the {LISTED} with the largest shrunk share."
-    counted = (
-        "Changed: the share of clusters in which it changed the answer; a cluster with several counts by their share."
+    listed = (
+        f"The {LISTED} substitutions with the largest shrunk share, among those that occur in at least {FEWEST} "
+        "clusters."
     )
-    towards = "Shrunk: towards the mean of all substitutions of the model, the further the fewer clusters there are"
+    counted = (
+        "Changed: the share of clusters in which the substitution changed the answer (a fraction, if a cluster has "
+        "several)."
+    )
+    towards = "Shrunk: towards the mean of all substitutions of the model, more so for fewer clusters"
     source = "(empirical Bayes, Christiansen and Morris 1997)"
-    ends = f"in brackets {100 * confidence:g} % intervals, which hold on average over substitutions, not for each."
+    ends = f"{100 * confidence:g} % intervals in brackets cover on average over substitutions, not for each one."
     return [f"{listed} {counted}", f"{towards} {source}; {ends}"]

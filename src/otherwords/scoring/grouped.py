@@ -337,7 +337,7 @@ def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
 
 
 def _effective(pairs: Sequence[tuple[float, Score]]) -> float | None:
-    """How many clusters of equal weight would tell as much, from the groups' effective numbers."""
+    """The number of equally weighted clusters with the same information, from the groups' effective numbers."""
     parts = [weight**2 / one.n_effective for weight, one in pairs if one.n_effective]
     return round(1 / math.fsum(parts), 6) if len(parts) == len(pairs) else None
 

@@ -229,34 +229,34 @@ def evidence_note(scores: Sequence[Score | Difference]) -> str:
     """What the columns of evidence mean, in few words; empty where nothing is known of clusters.
 
     >>> evidence_note([Score("pa", "pa.v1()", "m", None, 0.7, 0.6, 0.8, 10, 20, n_clusters=10, n_effective=10.0)])
-    'clusters: here, each problem is one; eff. n: how many of equal weight would tell as much'
+    'clusters: one per problem; eff. n: equally weighted clusters with the same information'
     """
     if not any(one.n_effective is not None for one in scores):
         return ""
-    what = "problems with a text in common" if "buckets" in evidence_columns(scores) else "here, each problem is one"
-    return f"clusters: {what}; eff. n: how many of equal weight would tell as much"
+    what = "problems that share a text" if "buckets" in evidence_columns(scores) else "one per problem"
+    return f"clusters: {what}; eff. n: equally weighted clusters with the same information"
 
 
 def difference_notes(differences: Sequence[Difference]) -> list[str]:
     """What the columns of a table of differences mean, a line each."""
-    notes = ["shares in per cent, their differences in points"]
+    notes = ["shares in per cent, differences in percentage points"]
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         notes[0] += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    notes.append("p: the larger of that of clusters swapped between the two and that of the interval")
+    notes.append("p: the larger p-value of two: permutation test (swaps clusters) and interval")
     if tests > 1:
-        how = "maxT by swaps that all metrics share, Holm whatever they share"
+        how = "maxT from the same permutations for all metrics, Holm for any dependence"
         notes.append(f"p (maxT), p (Holm): p adjusted for {tests} tests, {how}")
     if over_models := sum(one.p_crossed is not None for one in differences):
-        crossed = "p from models and problems crossed"
+        crossed = "p from a test that crosses models and problems"
         notes.append(f"(models): {crossed}, adjusted for {over_models} test{'s' * (over_models > 1)}")
     if any(one.p_t is not None for one in differences):
-        notes.append("p (t): the papers' test over models, which does not hold its level: not to decide by")
+        notes.append("p (t): the papers' t test over models, which exceeds its level; do not base decisions on it")
     families: dict[str, dict[str, None]] = {}
     for one in differences:
         families.setdefault(one.family, {})[one.metric] = None
     if related := [f"{family} ({', '.join(names)})" for family, names in families.items() if len(names) > 1]:
-        notes.append(f"families, whose metrics mostly move together: {', '.join(related)}")
+        notes.append(f"families of metrics that mostly move together: {', '.join(related)}")
     return notes
 
 
@@ -272,7 +272,9 @@ def missing_text(scores: Sequence[Score | Difference]) -> str:
             reasons.setdefault(one.note, []).append(one.metric)
     listed = [f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in reasons.items()]
     stopped = dict.fromkeys(one.metric for one in scores if one.interval == "anytime")
-    anytime = f"anytime interval: {', '.join(stopped)} (holds however often one looked)" if stopped else ""
+    anytime = (
+        f"anytime interval: {', '.join(stopped)} (valid however often the results were checked)" if stopped else ""
+    )
     return "\n".join(filter(None, (f"no interval: {'; '.join(listed)}" if listed else "", anytime)))
 
 

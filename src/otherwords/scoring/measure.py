@@ -67,7 +67,7 @@ class Measured:
 
 
 def effective_sizes(metric: Metric, samples: Sequence[tuple[Array, Array]], parts: int) -> Array:
-    """How many clusters of equal weight would tell as much (Kish 1965), part by part."""
+    """The number of equally weighted clusters with the same information (Kish 1965), part by part."""
     for rows, counts in samples:
         weight = denominators(metric, rows, parts).astype(np.float64)
         once, twice = (counts[:, None] * weight).sum(axis=0), (counts[:, None] * weight**2).sum(axis=0)
