@@ -18,11 +18,11 @@ import otherwords as ow
 from otherwords.errors import BadInput, Busy, OtherwordsError, UnknownName
 from otherwords.papers import ie_data
 from otherwords.papers.experiment import opened
-from otherwords.papers.ie_cells import matched_rows, propose
+from otherwords.papers.ie_cells import TrainingCell, matched_rows, propose, scanned
 from otherwords.papers.ie_data import IEData, prepare_data
 from otherwords.papers.ie_experiment import run_ie_test
 from otherwords.papers.ie_settings import read_ie_settings
-from otherwords.significance.ie_test import matched, matched_answers
+from otherwords.significance.ie_test import Matched, ie_test, matched, matched_answers
 from otherwords.variants.resampling import draws
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "ie_test"
@@ -573,6 +573,23 @@ def test_a_scan_tries_many_values_and_proposes_some(place):
     assert Path("x/results/scan.svg").read_text().startswith("<svg")
     assert found.proposed[0] == 0
     assert found.proposed[-1] == 1
+
+
+def test_in_a_scan_the_classifiers_of_a_sample_vote(place):
+    """Of eight problems, three classifiers lose four each, but only two by a majority: they are no 24 problems."""
+    lost = ({0, 1, 2, 3}, {0, 1, 4, 5}, {0, 1, 6, 7})
+    for vote, some in enumerate(lost, 1):
+        folder = place / "run-1" / ("" if vote == 1 else f"vote-{vote}")
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [
+            {"bucket": f"p{n}", "variant": wording, "gold": "yes", "cluster": f"p{n}", "pred": answer}
+            for n in range(8)
+            for wording, answer in ((None, "yes"), (f"p{n}-1", "no" if n in some else "yes"))
+        ]
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "answers.parquet")
+    cell = TrainingCell(str(place / "run-1"), "key", "", "mine", "bow", "bag_of_words", 0.5, 1, 1, votes=3)
+    [smallest] = scanned([cell], 0.05).table["smallest_p"]
+    assert smallest == ie_test(Matched(8, 8, 2, 0), null="exact", tails="inclusive").p
 
 
 def test_a_scan_needs_a_cheap_model(place):

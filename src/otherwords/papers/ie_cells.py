@@ -24,7 +24,7 @@ from ..profiling.profile import Profile, profile
 from ..progress import Progress, reporting_to
 from ..registry import load_plugins, trainers
 from ..report.figures import Axis, Figure, Mark, Panel, Series
-from ..significance.ie_test import Matched, decide, ie_test
+from ..significance.ie_test import decide, ie_test, matched
 from ..storage.files import atomic, read_json, seed_for
 from ..storage.run_folder import is_whole, read_part
 from ..training.data import TrainingData, TrainingRow
@@ -33,6 +33,7 @@ from ..training.search import Mapper, forget_models, search
 from ..variants.resampling import replace_rows
 from .experiment import CELL, begin_cell, finish_cell
 from .ie_data import changed_pairs, read_prepared
+from .ie_samples import majority, with_correctness
 
 ANSWERS = "answers.parquet"
 #: The paper's interval, for want of a better one, and the width from which an interval says nothing.
@@ -288,11 +289,10 @@ def scan_chart(scans: Sequence[ScannedRho], baseline: str, level: float) -> str:
 
 
 def _p_value(cell: TrainingCell) -> float:
-    """That of a cell under the exact null."""
-    rows = matched_rows(cell).collect()
-    before, after = rows["before"] == rows["gold"], rows["after"] == rows["gold"]
-    counts = Matched(rows.height, int(before.sum()), int((before & ~after).sum()), int((after & ~before).sum()))
-    return ie_test(counts, null="exact", tails="inclusive").p
+    """That of a cell under the exact null; several classifiers of a sample vote, as in the results."""
+    rows = matched_rows(cell)
+    right = with_correctness(majority(rows) if cell.votes > 1 else rows).select("A", "B").collect()
+    return ie_test(matched(right["A"], right["B"]), null="exact", tails="inclusive").p
 
 
 def propose(rho: Sequence[float], rejected: Sequence[bool]) -> tuple[tuple[float, ...], tuple[float, float] | None]:
