@@ -112,7 +112,7 @@ def run(
     from ..running.estimating import estimate
     from ..running.runner import run as run_study
     from ..running.study import read_study
-    from ..scoring.builds import check_baseline, write_build_files
+    from ..scoring.builds import finish_build
     from ..storage.run_folder import RunFolder
     from ..validity.funnel import funnel, scans
     from .tables import score_table
@@ -153,11 +153,7 @@ def run(
         print_one_answer(result.scores)
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
-    gates = list(result.gates)
-    differences: list[Any] = []
-    if baseline:
-        kinds = {"seed": settled.seed, "replicates": settled.replicates, "confidence": settled.confidence}
-        more, differences = check_baseline(result.folder, baseline, no_worse, interval=settled.interval, **kinds)
-        gates += more
-    write_build_files(result.scores, gates, differences, junit=junit, summary=summary)
-    print_gates(gates, quiet)
+    build: dict[str, Any] = {"baseline": baseline, "no_worse": no_worse, "junit": junit, "summary": summary}
+    for name in ("seed", "replicates", "confidence", "interval"):
+        build[name] = getattr(settled, name)
+    print_gates(finish_build(result.scores, result.gates, result.folder, **build), quiet)

@@ -131,7 +131,7 @@ def score(
     Labels may differ in case, spacing and number format. A table without `model` names its model after its file.
     """
     from ..pipeline import score as measure
-    from ..scoring.builds import check_baseline, write_build_files
+    from ..scoring.builds import finish_build
     from ..scoring.gates import check
     from ..storage.tables import read
     from .tables import score_table
@@ -170,11 +170,6 @@ def score(
         print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(scores)
         print_verdicts(scores)
-    gates = check(require, scores)
-    differences: list[Any] = []
-    if baseline:
-        settings = {"seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval}
-        more, differences = check_baseline(given[0], baseline, no_worse, task=task, **names, **settings)
-        gates += more
-    write_build_files(scores, gates, differences, junit=junit, summary=summary)
-    print_gates(gates, quiet)
+    build = {**names, "baseline": baseline, "no_worse": no_worse, "junit": junit, "summary": summary, "task": task}
+    build |= {"seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval}
+    print_gates(finish_build(scores, check(require, scores), given[0], **build), quiet)

@@ -130,9 +130,9 @@ class BatchReader:
         return None
 
     def _body(self, number: int, place: int) -> Any:
-        file = self._open.setdefault(number, None)  # type: ignore[arg-type]
-        if file is None:
-            file = self._open[number] = self._files[number].open("rb")
+        if number not in self._open:
+            self._open[number] = self._files[number].open("rb")
+        file = self._open[number]
         file.seek(place)
         return json.loads(file.readline())["response"]["body"]
 

@@ -128,11 +128,11 @@ class Cache:
     def __init__(self, path: str | Path | None = None, *, writing: bool = True):
         self._temporary = tempfile.TemporaryDirectory(prefix="otherwords-") if path is None else None
         self.path = Path(self._temporary.name) / "answers.sqlite" if self._temporary else Path(path or "")
+        self._files: list[int | None] = []  # none before it is open
         with self._named_errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             refuse_foreign(self.path)
             self._db = self._connect()
-            self._files: list[int | None] = []
             self._reading: sqlite3.Connection | None = None
             self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         try:
@@ -184,8 +184,7 @@ class Cache:
 
     def _was_replaced(self) -> bool:
         """Whether the file that was opened, or its log, is gone: somebody cleared the folder, or put another there."""
-        known: list[int | None] = getattr(self, "_files", [])  # none: it was never open
-        return any(one != now for one, now in zip(known, self._numbers(), strict=False) if one)
+        return any(one != now for one, now in zip(self._files, self._numbers(), strict=False) if one)
 
     def _numbers(self) -> list[int | None]:
         """The numbers by which the file system knows the file and its log; None of one that is not there."""

@@ -137,6 +137,27 @@ def write_build_files(
         write_text(Path(summary), markdown(scores, gates, differences, title))
 
 
+def finish_build(
+    scores: Sequence[Score],
+    gates: Sequence[GateResult],
+    answers: TableOrPath,
+    *,
+    baseline: str = "",
+    no_worse: Sequence[str] = (),
+    junit: str = "",
+    summary: str = "",
+    **settings: Any,
+) -> list[GateResult]:
+    """Compare with a baseline, if there is one, and write what came out; return all gates.
+
+    The `settings` are those of `compare`.
+    """
+    more, differences = check_baseline(answers, baseline, no_worse, **settings) if baseline else ([], [])
+    every = [*gates, *more]
+    write_build_files(scores, every, differences, junit=junit, summary=summary)
+    return every
+
+
 def junit_xml(scores: Sequence[Score], gates: Sequence[GateResult], title: str = "otherwords") -> str:
     """JUnit XML: a case for each gate and model; without gates, one for each model, which has its scores."""
     cases = [_case(one) for one in gates] or [_measured(model, scores) for model in _models(scores)]

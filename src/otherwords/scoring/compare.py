@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ from ..significance.multiple import adjust
 from ..significance.pairs import Pairing
 from ..storage import tables
 from ..storage.in_memory import AnyTable, as_list, frame_or_name
-from .difference import Difference, ModelPart, Sides, differences
+from .difference import Compared, Difference, ModelPart, Sides, differences
 from .measure import warn_few_clusters
 from .results import Results
 from .select import IntervalSettings, WarningsTogether, choose, metrics_by_role, number, warn_about
@@ -75,32 +76,44 @@ def compare(
     """
     tables.refuse_unwritable(out, answers, other)
     check_files(as_list(by))
-    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
-    of_task = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    settings.warn_few(chosen)
+    settings = IntervalSettings(seed, replicates, confidence, interval)
+    plan = _Plan.of(using, settings, margin, Names(columns or {}, labels or {}, _labels_of(task), logs))
     second = None if other is None else frame_or_name(other, "the answers")
-    both = two_models(
-        frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task, logs)
-    )
-    blocks = _pair_blocks(both, chosen, lenient, as_list(by), of_task, settings, margin)
+    both = two_models(frame_or_name(answers, "the answers"), second, models, plan.names)
+    blocks = _pair_blocks(both, as_list(by), plan)
     current().done()
     return _with_one_answer(_adjusted(blocks, settings, out), both)
 
 
-def _pair_blocks(
-    both: Sequence[ModelTable],
-    chosen: Sequence[Bound],
-    lenient: bool,
-    by: Sequence[str],
-    of_task: tuple[str, ...],
-    settings: IntervalSettings,
-    margin: float | None,
-) -> list[list[Difference]]:
+class _Plan(NamedTuple):
+    """Which metrics are compared, and how; `lenient` leaves out those that some of the answers do not allow."""
+
+    metrics: list[Bound]
+    lenient: bool
+    settings: IntervalSettings
+    margin: float | None
+    names: Names
+
+    @classmethod
+    def of(cls, using: str | Sequence[str], settings: IntervalSettings, margin: float | None, names: Names) -> _Plan:
+        margin = checked_margin(margin)
+        chosen, lenient = choose(using)
+        settings.warn_few(chosen)
+        return cls(list(chosen), lenient, settings, margin, names)
+
+    def differences(self, metrics: Sequence[Bound], sides: Sides) -> list[Compared]:
+        return differences(metrics, sides, self.settings, self.lenient, self.margin)
+
+
+def _labels_of(task: str | Task) -> tuple[str, ...]:
+    return get_task(task).labels if task else ()
+
+
+def _pair_blocks(both: Sequence[ModelTable], by: Sequence[str], plan: _Plan) -> list[list[Difference]]:
     """The differences of two models, a block for each role and group."""
-    names = [one.name for one in both]
+    names, of_task = [one.name for one in both], plan.names.known
     shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
-    by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
+    by_role = metrics_by_role(plan.metrics, shared, plan.lenient, " and ".join(names))
     grouped = {role: list(shared_groups(pair, by)) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
@@ -114,8 +127,7 @@ def _pair_blocks(
                 pair = align(frames, known[role], about=group)
                 known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
                 sides = Sides((names[0], names[1]), pair, Pairing((pair[0].cluster, pair[0].cluster)), group)
-                compared = differences(by_role[role], sides, settings, lenient, margin)
-                blocks.append([row for one in compared for row in one.rows])
+                blocks.append([row for one in plan.differences(by_role[role], sides) for row in one.rows])
             except BadInput as error:
                 if group is None:
                     raise
@@ -146,17 +158,14 @@ def compare_relatives(
     for all pairs.
     """
     tables.refuse_unwritable(out, answers)
-    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
-    of_task = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    settings.warn_few(chosen)
-    named = Names(columns or {}, labels or {}, of_task, logs)
-    known = {one.name: one for one in load(frame_or_name(answers, "the answers"), names=named)}
+    settings = IntervalSettings(seed, replicates, confidence, interval)
+    plan = _Plan.of(using, settings, margin, Names(columns or {}, labels or {}, _labels_of(task), logs))
+    known = {one.name: one for one in load(frame_or_name(answers, "the answers"), names=plan.names)}
     blocks: list[list[Difference]] = []
     current().start("compare")
     for kind, first, second in relatives(families, known):
-        found = _pair_blocks([known[first], known[second]], chosen, lenient, [], of_task, settings, margin)
-        blocks += [[replace(row, group=kind) for row in block] for block in found]
+        pair = _pair_blocks([known[first], known[second]], [], plan)
+        blocks += [[replace(row, group=kind) for row in block] for block in pair]
     current().done()
     return _with_one_answer(_adjusted(blocks, settings, out), list(known.values()))
 
@@ -216,40 +225,42 @@ def compare_groups(
     is the difference's `group`.
     """
     tables.refuse_unwritable(out, answers)
-    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
-    of_task = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    settings.warn_few(chosen)
-    if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
-        chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
-    blocks: list[list[Difference]] = []
+    settings = IntervalSettings(seed, replicates, confidence, interval)
+    plan = _Plan.of(using, settings, margin, Names(columns or {}, labels or {}, _labels_of(task), logs))
+    if plan.lenient:  # metrics of originals are the same in matched groups, and about other problems in others
+        usable = [one for one in plan.metrics if as_metric(one.function).uses != "originals"]
+        plan = plan._replace(metrics=usable)
     current().start("compare")
-    models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task, logs))
+    models = load(frame_or_name(answers, "the answers"), names=plan.names)
+    blocks: list[list[Difference]] = []
     parts: list[ModelPart] = []
     with WarningsTogether():
-        for model in models:
-            roles = _grouped_by(column, model.by_role(of_task))
-            by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
-            for role, table in roles.items():
-                known = table.read(of_task).labels
-                pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
-                for first, second, pair in pairs:
-                    names = first, second
-                    _warn_sizes_differ(pair, names, role)
-                    sides = Sides(names, pair, _within_clusters(pair, names, matched), model.name)
-                    try:
-                        compared = differences(by_role[role], sides, settings, lenient, margin)
-                    except BadInput as error:
-                        if len(pairs) == 1:
-                            raise
-                        warn_about(f"{first} and {second}", f"not compared: {error}")
-                        continue
-                    blocks.append([row for one in compared for row in one.rows])
-                    if len(models) > 1:
-                        parts += [part for one in compared for part in one.model_parts()]
+        for compared in (block for model in models for block in _group_blocks(model, column, matched, plan)):
+            blocks.append([row for one in compared for row in one.rows])
+            if len(models) > 1:
+                parts += [part for one in compared for part in one.model_parts()]
     current().done()
-    over = _over_models(parts, matched, settings)
-    return _with_one_answer(_adjusted(blocks, settings, out, over), models)
+    return _with_one_answer(_adjusted(blocks, settings, out, _over_models(parts, matched, settings)), models)
+
+
+def _group_blocks(model: ModelTable, column: str, matched: bool, plan: _Plan) -> Iterator[list[Compared]]:
+    """The differences of each two groups of one model's variants, a block for each role and pair."""
+    of_task = plan.names.known
+    roles = _grouped_by(column, model.by_role(of_task))
+    by_role = metrics_by_role(plan.metrics, ROLES if plan.lenient else roles, plan.lenient, model.name)
+    for role, table in roles.items():
+        known = table.read(of_task).labels
+        pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
+        for first, second, pair in pairs:
+            names = first, second
+            _warn_sizes_differ(pair, names, role)
+            sides = Sides(names, pair, _within_clusters(pair, names, matched), model.name)
+            try:
+                yield plan.differences(by_role[role], sides)
+            except BadInput as error:
+                if len(pairs) == 1:
+                    raise
+                warn_about(f"{first} and {second}", f"not compared: {error}")
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:

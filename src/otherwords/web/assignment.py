@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from ..significance.design import next_items
 from ..storage.files import seed_for
-from ..validity.people import decide, read_verdicts, usual_rule
+from ..validity.people import COLUMNS, decide, read_verdicts, usual_rule
 from .people import Person
-from .store import ANSWERS, ASSIGNMENTS, ITEMS, PARTS, VERDICT_COLUMNS, Store
+from .store import ANSWERS, ASSIGNMENTS, ITEMS, PARTS, Store
 
 #: A prime: numbers of items times a person's own number, modulo this, are that person's order.
 _PRIME = 2_147_483_647
@@ -188,7 +188,7 @@ def _design_table(connection: sa.Connection, about: Mapping[str, Any]) -> pl.Dat
 
 def _soundness(connection: sa.Connection) -> dict[int, float]:
     """The share of an item's parts that people found sound so far, by the usual meaning of the form's questions."""
-    rows = connection.execute(sa.text(f"select {', '.join(VERDICT_COLUMNS)} from verdicts")).all()
+    rows = connection.execute(sa.text(f"select {', '.join(COLUMNS)} from verdicts")).all()
     if not rows:
         return {}
     verdicts = read_verdicts([dict(row._mapping) for row in rows])

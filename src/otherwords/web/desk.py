@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, NamedTuple
 
-import polars as pl
 import sqlalchemy as sa
 from starlette.responses import RedirectResponse, Response
 
@@ -43,10 +42,10 @@ class Row(NamedTuple):
 
 
 class Dispute(NamedTuple):
-    """An item on which annotators disagree: what each answer of each question got."""
+    """An item on which annotators disagree: how many gave each answer, question by question."""
 
     item: int
-    said: Mapping[str, list[tuple[str, int]]]
+    counts: Mapping[str, list[tuple[str, int]]]
     is_decided: bool
 
 
@@ -85,11 +84,10 @@ def agreement_now(site: Site) -> AgreementReport | None:
     with site.store.reading() as connection:
         done = sa.select(sa.func.count(), sa.func.max(ASSIGNMENTS.c.done_at)).where(ASSIGNMENTS.c.done_at.is_not(None))
         state = tuple(connection.execute(done).one())
-        clusters = connection.execute(sa.select(ITEMS.c.bucket, ITEMS.c.cluster).distinct()).all()
     if site.agreement[0] != state:
-        table = pl.DataFrame([tuple(row) for row in clusters], schema=["bucket", "cluster"], orient="row")
         try:
-            found = agreement(exports.verdict_table(site.store), table, replicates=_REPLICATES)
+            clusters = exports.bucket_clusters(site.store)
+            found = agreement(exports.verdict_table(site.store), clusters, replicates=_REPLICATES)
         except BadInput:  # one annotator, or only texts
             found = None
         site.agreement = (state, found)

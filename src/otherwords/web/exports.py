@@ -19,7 +19,7 @@ from ..validity.people import COLUMNS
 from ..variants.recorded import paired
 from .forms import AnnotationForm
 from .items import stored_form
-from .store import ANSWERS, ASSIGNMENTS, ITEMS, PARTS, PEOPLE, VERDICT_COLUMNS, Store
+from .store import ANSWERS, ASSIGNMENTS, ITEMS, PARTS, PEOPLE, Store
 
 #: What can be exported, and what each is.
 EXPORTS = {
@@ -35,11 +35,18 @@ def verdict_table(store: Store) -> pl.DataFrame:
     """All verdicts, in an order that does not depend on when they were given."""
     order = "order by bucket, variant, annotator, question"
     with store.reading() as connection:
-        rows = connection.execute(sa.text(f"select {', '.join(VERDICT_COLUMNS)} from verdicts {order}")).all()
+        rows = connection.execute(sa.text(f"select {', '.join(COLUMNS)} from verdicts {order}")).all()
     columns = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
     return pl.DataFrame(
         {name: _series(name, kind, values) for (name, kind), values in zip(COLUMNS.items(), columns, strict=True)}
     )
+
+
+def bucket_clusters(store: Store) -> pl.DataFrame:
+    """The cluster of each bucket."""
+    with store.reading() as connection:
+        rows = connection.execute(sa.select(ITEMS.c.bucket, ITEMS.c.cluster).distinct()).all()
+    return pl.DataFrame([tuple(row) for row in rows], schema=["bucket", "cluster"], orient="row")
 
 
 def _series(name: str, kind: Any, values: tuple[Any, ...]) -> pl.Series:
@@ -224,10 +231,8 @@ def _card_table(store: Store, about: Mapping[str, Any], form: AnnotationForm, ta
 
 def _agreed(store: Store, table: pl.DataFrame) -> Iterator[str]:
     """A row for each question and coefficient; what was adjudicated does not count."""
-    with store.reading() as connection:
-        clusters = [tuple(row) for row in connection.execute(sa.select(ITEMS.c.bucket, ITEMS.c.cluster).distinct())]
     try:
-        found = agreement(table, pl.DataFrame(clusters, schema=["bucket", "cluster"], orient="row"))
+        found = agreement(table, bucket_clusters(store))
     except BadInput as error:
         yield f"Not known: {error.message}."
         return

@@ -17,11 +17,6 @@ from ..storage.files import use_wal
 #: Tells SQLite files of ours from those of others ("OWvd").
 APPLICATION_ID = 0x4F577664
 VERSION = "1"
-#: The columns of the view `verdicts`, which is what others read.
-VERDICT_COLUMNS = (
-    *("bucket", "variant", "form", "question", "answer", "annotator", "probability", "batch", "seconds"),
-    "adjudicated",
-)
 #: Held in PostgreSQL by a transaction that gives out items, so that no item is given out too often.
 _GIVING_OUT = 7_230_511
 
