@@ -83,6 +83,17 @@ def test_finished_cells_are_not_run_again_and_a_new_model_is_added(tmp_path, mon
     assert [row[1] for row in outcome.results.tables["Table 1"][0].rows] == ["bow", "other", "third"]
 
 
+def test_a_folder_that_was_moved_goes_on(tmp_path, monkeypatch):
+    run_paper(Flips, SETTINGS, out=tmp_path / "flips")
+    (tmp_path / "flips").rename(tmp_path / "moved")
+    more = {**SETTINGS, "models": {**SETTINGS["models"], "third": "scripted(seed=3)"}}
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol, "run", lambda *_, **__: pytest.fail("a finished cell was run"))
+        run_paper(Flips, out=tmp_path / "moved")
+    outcome = run_paper(Flips, more, out=tmp_path / "moved")
+    assert [row[1] for row in outcome.results.tables["Table 1"][0].rows] == ["bow", "other", "third"]
+
+
 def test_another_experiment_in_the_folder_is_refused(tmp_path):
     run_paper(Flips, SETTINGS, out=tmp_path / "flips")
     with pytest.raises(BadInput, match="contains another experiment: generator is"):

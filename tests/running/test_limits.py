@@ -20,7 +20,7 @@ from otherwords.language_models import pacing
 from otherwords.language_models.budget import Budget, Price, Prices, most_tokens
 from otherwords.language_models.completion import Capabilities, Message, Request, Usage
 from otherwords.models.api import probed
-from otherwords.running.driver import _ASKS_SERVER
+from otherwords.running.driver import ASKS_SERVER
 from otherwords.running.files import answer_files
 from otherwords.storage import tables
 
@@ -203,7 +203,7 @@ def test_functions_have_limits_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["api:x", "api(model=x)", "api.v1:x", "api.v1(model=x)", "paraphrase(model='api:x')"])
 def test_what_asks_a_server_is_known_however_it_is_spelled(text: str) -> None:
-    assert _ASKS_SERVER.search(text)
+    assert ASKS_SERVER.search(text)
 
 
 def test_a_judge_that_cannot_be_read_drops_a_variant(cli) -> None:

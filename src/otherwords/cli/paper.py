@@ -10,8 +10,9 @@ from . import options as opt
 from .display import bars, print_json, print_line
 
 if TYPE_CHECKING:
+    from ..papers.dry_run import PaperEstimate
     from ..papers.ie_experiment import IEOutcome
-    from ..papers.protocol import PaperEstimate, PaperOutcome
+    from ..papers.protocol import PaperOutcome
 
 Experiment = Annotated[
     str,
@@ -194,6 +195,9 @@ def _command(name: str, summary: str) -> None:
         gpus: opt.Gpus = "",
         gpu_share: opt.GpuShare = None,
         plugin: opt.Plugins = [],  # noqa: B006
+        max_requests: opt.MaxRequests = None,
+        max_cost: opt.MaxCost = None,
+        prices: opt.PriceTable = "",
         json: opt.Json = False,
         quiet: opt.Quiet = False,
     ) -> None:
@@ -212,8 +216,9 @@ def _command(name: str, summary: str) -> None:
         chosen = {} if seed is None else {"seed": seed}
         with bars(quiet or json):
             outcome = run_paper(
-                protocol, experiment or None, out=out, quick=quick, dry_run=dry_run, engine=by_whom, **chosen
-            )
+                protocol, experiment or None, out=out, quick=quick, dry_run=dry_run, engine=by_whom,
+                max_requests=max_requests, max_cost=max_cost, prices=prices, **chosen,
+            )  # fmt: skip
         if json:
             print_json(_paper_as_json(outcome))
         elif not quiet:
@@ -241,9 +246,10 @@ def _print_paper(outcome: PaperOutcome) -> None:
 
 def _print_estimate(found: PaperEstimate) -> None:
     cost = "" if found.cost is None else f", cost about {found.cost:,.2f}"
+    server = ", and what the server takes" if found.requests else ""
     print_line(
         f"{found.problems:,} problems; about {found.variants:,} variants and {found.answers:,} answers; "
-        f"{found.trainings:,} trainings; {found.requests:,} requests{cost}; about {duration(found.seconds)}"
+        f"{found.trainings:,} trainings; {found.requests:,} requests{cost}; about {duration(found.seconds)}{server}"
     )
 
 

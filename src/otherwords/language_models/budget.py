@@ -210,6 +210,23 @@ class Budget:
         """How many requests may yet be sent."""
         return math.inf if self.max_requests is None else self.max_requests - self._requests
 
+    @property
+    def left(self) -> dict[str, Any]:
+        """The limits that there are, less what was spent: what another budget may spend in its place."""
+        left: dict[str, Any] = {}
+        if self.max_requests is not None:
+            left["max_requests"] = max(0, self.max_requests - self._requests)
+        if self.max_cost is not None:
+            left["max_cost"] = max(0.0, self.max_cost - self._cost)
+        return left | ({"prices": self.prices.where} if self.prices.where else {})
+
+    def count(self, spent: Mapping[str, Mapping[str, Any]], before: Mapping[str, Mapping[str, Any]] = {}) -> None:
+        """Count what another budget spent: its ledger, less what that had `before`."""
+        with self._lock:
+            for ledger, sign in ((spent, 1), (before, -1)):
+                self._requests += sign * sum(one.get("requests", 0) for one in ledger.values())
+                self._cost += sign * sum(one.get("cost", 0.0) for one in ledger.values())
+
     def reserve(
         self,
         identity: str,

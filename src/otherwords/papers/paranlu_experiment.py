@@ -8,6 +8,7 @@ problems are divided by whether a partial-input model is right (section 7), and 
 make curves in the plane of accuracy and consistency (section 8).
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,10 +20,12 @@ from ..frames import join_pieces, kept
 from ..pipeline import check
 from ..problem import Task
 from ..registry import checks, generators, metrics
+from ..running.driver import ASKS_SERVER
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
-from .data import PaperData, read_rows, write_rows
+from .data import PaperData, draw_rows, read_rows, write_rows
+from .dry_run import JUDGED, PaperEstimate, estimate_checks
 from .experiment import finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
 from .paranlu_settings import EMBEDDER, POOL, REST, ParanluSettings, ParaphrasedData
@@ -46,9 +49,8 @@ from .paranlu_training import (
     trainer_of,
     with_strata,
 )
-from .protocol import PaperEstimate, Protocol, RunCell
+from .protocol import Protocol, RunCell
 
-_JUDGED = "mutual-entailment"
 #: What the sheets of selected problems ask for: three paraphrases from each of three workers (Appendix A).
 _WORKERS, _EACH = 3, 3
 
@@ -88,10 +90,12 @@ class Paranlu(Protocol[ParanluSettings]):
 
     @classmethod
     def shrink(cls, settings: ParanluSettings) -> None:
-        """Fewer problems; of a training set 2,000 rows, and AFLite in proportion."""
+        """Fewer problems, also of test sets; of a training set 2,000 rows, and AFLite in proportion."""
         super().shrink(settings)
         select = settings.select
         for data in settings.datasets.values():
+            if data.testset:
+                data.testset.size = min(data.testset.size or 500, 500)
             if data.train:
                 data.size = min(data.size or 2_000, 2_000)
                 select.parts, select.at_least = {EMBEDDER: 0.3, POOL: 0.3}, {}
@@ -158,6 +162,7 @@ class Paranlu(Protocol[ParanluSettings]):
         task, test = data.source().chosen, None
         if data.testset:
             test = read_rows(data, data.testset, task, f"{where}.testset")
+            test = draw_rows(test, data.testset.size, self.settings.seed)
             write_rows(self._place(name, "test"), test)
         if data.train is None:
             problems, _ = data.problems(where, self.settings.seed)
@@ -232,16 +237,33 @@ class Paranlu(Protocol[ParanluSettings]):
             selected = self._place(dataset, "selected")
             yield from self._paraphrased(dataset, selected if is_whole(selected) else self.problems(dataset)).values()
 
+    def asked(self) -> Iterator[RunCell]:
+        """The test sets, and what is drawn from by a model's confidence."""
+        for dataset, data in self.settings.datasets.items():
+            if data.testset:
+                yield from (self._tested(dataset, model) for model in self.settings.models)
+            if self.settings.select.how == "deciles":
+                yield self._pool(dataset, self.problems(dataset))
+
+    def _tested(self, dataset: str, model: str) -> RunCell:
+        return self.plain(f"{dataset}/test/{model}", dataset, model, self._place(dataset, "test"))
+
+    def _pool(self, dataset: str, data: Path) -> RunCell:
+        return self.plain(f"{dataset}/pool/{self.settings.select.model}", dataset, self.settings.select.model, data)
+
     def trainings(self) -> int:
         """All models of all data sets, and AFLite's embedders."""
         return len(self.trained.all())
 
     def estimated(self) -> PaperEstimate:
         """As of all papers; trainings from those on a few rows, whose models stand in for the others' answers."""
-        tests = [self._place(name, "test") for name, data in self.settings.datasets.items() if data.testset]
-        answers = sum(read_part(one).height for one in tests) * len(self.settings.models)
-        with self.trained.tried() as seconds:
-            return super().estimated() + PaperEstimate(answers=answers, seconds=seconds)
+        with self.trained.tried() as seconds, tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+            total = super().estimated() + PaperEstimate(seconds=seconds)
+            if ASKS_SERVER.search(self.settings.judge):
+                for number, cell in enumerate(self.planned()):
+                    judged = {**cell.study, "check": [self._judgement()]}
+                    total += estimate_checks(judged, Path(place) / str(number), self.settings.seed)
+            return total
 
     def spec(self, model: str, dataset: str) -> str:
         """A model under its name; one that is trained here is that of the data set."""
@@ -293,8 +315,7 @@ class Paranlu(Protocol[ParanluSettings]):
         problems, counts = self._selected(dataset)
         test = None
         if settings.datasets[dataset].testset:
-            asked = [self.answers(f"{dataset}/test/{name}", dataset, name, self._place(dataset, "test"))
-                     for name in settings.models]  # fmt: skip
+            asked = [self.answers(self._tested(dataset, name)) for name in settings.models]
             test = write_rows(self._place(dataset, "test-answers"), pl.concat(asked, how="diagonal_relaxed"))
         cells = self._paraphrased(dataset, problems)
         runs = {name: self.run(cell) for name, cell in cells.items()}
@@ -332,7 +353,7 @@ class Paranlu(Protocol[ParanluSettings]):
         return write_rows(self._place(dataset, "selected"), chosen.table), chosen.counts
 
     def _confidence(self, dataset: str, data: Path) -> pl.DataFrame:
-        return self.answers(f"{dataset}/pool/{self.settings.select.model}", dataset, self.settings.select.model, data)
+        return self.answers(self._pool(dataset, data))
 
     def _filtered(self, dataset: str) -> Path:
         """The problems with what AFLite finds of them; it sees all of a training set but the embedder's part."""
@@ -361,7 +382,7 @@ class Paranlu(Protocol[ParanluSettings]):
         return found
 
     def _judgement(self) -> str:
-        return checks.respell(_JUDGED, judge=self.settings.judge)
+        return checks.respell(JUDGED, judge=self.settings.judge)
 
     def _distances_of(self, cell: RunCell, run: Path, task: Task) -> Distances:
         judged = self._judged(cell, run, task) if self.settings.judge else None
@@ -378,7 +399,7 @@ class Paranlu(Protocol[ParanluSettings]):
 
 def _entailed(run: Path, judgement: str, task: Task) -> dict[str, int]:
     rows = kept(RunFolder(run).scan("buckets")).collect()
-    verdicts = check(rows, judgement, task).filter(pl.col("of").is_not_null())[f"check:{_JUDGED}"].drop_nulls()
+    verdicts = check(rows, judgement, task).filter(pl.col("of").is_not_null())[f"check:{JUDGED}"].drop_nulls()
     return {"judged": len(verdicts), "entailed": int(verdicts.cast(pl.Boolean).sum())}
 
 

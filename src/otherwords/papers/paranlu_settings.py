@@ -23,6 +23,12 @@ _LISTS: dict[str, tuple[Any, str]] = {
 }
 
 
+class TestPart(DataPart):
+    """A test set; of more, `size` items are drawn."""
+
+    size: int = Field(default=0, ge=0, strict=True)
+
+
 class ParaphrasedData(PaperData):
     """A data set and where its paraphrases come from: the file or data set `paraphrases`, or a `generator`.
 
@@ -35,7 +41,7 @@ class ParaphrasedData(PaperData):
     train: DataPart | None = None
     paraphrases: str = ""
     generator: str = ""
-    testset: DataPart | None = None
+    testset: TestPart | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "ParaphrasedData":

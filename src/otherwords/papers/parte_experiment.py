@@ -6,6 +6,7 @@ hypothesis and, where both were verified, both together are replaced; the label 
 asked the originals and what was made of them, and a flip is an answer that changed, right or wrong.
 """
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -25,12 +26,15 @@ from ..storage.files import fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
 from .data import PaperData, write_rows
+from .dry_run import PaperEstimate, estimate_run
 from .experiment import begin_cell, finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
 from .parte_tables import KINDS, Step, TestedData, make_results
 from .protocol import PaperSettings, Protocol, RunCell
 
 FIELDS = ("premise", "hypothesis")
+#: A model that costs nothing, where a dry run only wants to know what paraphrases take.
+_NOBODY = "scripted"
 #: Table 2; the directions of Figure 1; and what merging labels hides.
 ACCURACIES = ("accuracy_original_weighted", "accuracy_variants", "flip_rate")
 DIRECTIONS = ("flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong")
@@ -137,7 +141,7 @@ class Parte(Protocol[ParteSettings]):
     def paraphrased(self, name: str) -> list[Step]:
         """Make the suite of a data set, unless it is there; give how many rows each step left."""
         cell = self._making(name)
-        if read_cell(cell) is None or not is_whole(self.suite(name)):
+        if not self._is_made(name):
             place, task = begin_cell(cell), self.tasks[name]
             problems = read_part(self.problems(name))
             found = self._distant(self._candidates(problems, task), task)
@@ -200,13 +204,59 @@ class Parte(Protocol[ParteSettings]):
 
     # Models
 
+    @classmethod
+    def shrink(cls, settings: ParteSettings) -> None:
+        """Few problems of all data, also of those for validation and with three labels."""
+        super().shrink(settings)
+        for data in (*settings.validation.values(), *settings.mnli.values()):
+            cls.shrink_data(data)
+
     def planned(self) -> Iterator[RunCell]:
         """The runs of what was paraphrased; before that, of all candidates that checks keep: at least as many."""
-        overlap = f"jaccard=overlap(most={self.settings.jaccard})"
-        using, checking = [self.generator(field) for field in FIELDS], [overlap, *self.settings.verify]
         for name in self.settings.datasets:
-            made = read_cell(self._making(name)) is not None and is_whole(self.suite(name))
-            yield self._tested(name) if made else self.cell(f"{name}/all", [name], vary=using, check=checking)
+            if self._is_made(name):
+                yield self._tested(name)
+                yield from [self._unmerged(name)] if self._is_merged(name) else []
+            else:
+                yield self._unselected(name)
+
+    def estimated(self) -> PaperEstimate:
+        """As of all papers, what models are asked before merging, and the paraphrases of data for validation."""
+        total = super().estimated()
+        before: dict[str, Any] = {"label_map": {}, "task": "nli", "metrics": ["flip_rate"]}
+        with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+            for number, name in enumerate(one for one in self.data_sets() if not self._is_made(one)):
+                if name in self.settings.datasets and self._is_merged(name):
+                    data = [str(self._unlabelled(name, self.problems(name)))]
+                    study = {**self._unselected(name).study, **before, "data": data}
+                    study["models"] = [self.spec(one, name) for one in self.three_way]
+                    total += replace(estimate_run(study, Path(place) / str(number), self.settings.seed), variants=0)
+                elif name.startswith("validation~"):
+                    study = {**self._unselected(name).study, "models": [_NOBODY], "label_map": {}}
+                    total += replace(estimate_run(study, Path(place) / str(number), self.settings.seed), answers=0)
+        return total
+
+    def _is_made(self, name: str) -> bool:
+        """Whether the suite of a data set is there."""
+        return read_cell(self._making(name)) is not None and is_whole(self.suite(name))
+
+    def _unselected(self, name: str) -> RunCell:
+        """A run of all candidates that checks keep, which is only tried."""
+        using = [self.generator(field) for field in FIELDS]
+        checking = [f"jaccard=overlap(most={self.settings.jaccard})", *self.settings.verify]
+        return self.cell(f"{name}/all", [name], vary=using, check=checking)
+
+    def asked(self) -> Iterator[RunCell]:
+        """The answers to data with three labels."""
+        for name in (f"mnli~{one}" for one in self.settings.mnli):
+            yield from (self._plain_of(name, model) for model in self.three_way)
+
+    def _plain_of(self, name: str, model: str) -> RunCell:
+        return self.plain(f"{name.replace('~', '/')}/{model}", name, model, label_map={})
+
+    def _is_merged(self, name: str) -> bool:
+        """Whether labels of models are merged for a data set, and models are asked before merging, too."""
+        return self.tasks[name].labels != TASKS["nli"].labels and bool(self.three_way)
 
     def _tested(self, name: str) -> RunCell:
         """The run over a suite that is done: nothing is varied, nothing checked."""
@@ -215,17 +265,19 @@ class Parte(Protocol[ParteSettings]):
 
     def _unmerged(self, name: str) -> RunCell:
         """The same texts without right labels, for models with three labels: their answers before merging."""
-        path = self.folder / "data" / f"{name}~unlabelled.parquet"
-        write_rows(path, read_part(self.suite(name)).with_columns(label=pl.lit(None, pl.String)))
+        data = [str(self._unlabelled(name, self.suite(name)))]
         return self.cell(
-            f"{name}/before-merging", [name], self.three_way, data=[str(path)], check=[], label_map={}, task="nli",
+            f"{name}/before-merging", [name], self.three_way, data=data, check=[], label_map={}, task="nli",
             metrics=["flip_rate"],
         )  # fmt: skip
 
+    def _unlabelled(self, name: str, rows: Path) -> Path:
+        path = self.folder / "data" / f"{name}~unlabelled.parquet"
+        return write_rows(path, read_part(rows).with_columns(label=pl.lit(None, pl.String)))
+
     def _three_labels(self, name: str) -> dict[str, list[Score]]:
         """The accuracy of models with three labels on a data set with three, as they are and merged to two."""
-        place = name.replace("~", "/")
-        asked = [self.answers(f"{place}/{model}", name, model, label_map={}) for model in self.three_way]
+        asked = [self.answers(self._plain_of(name, model)) for model in self.three_way]
         columns = ["model", "bucket", "variant", "cluster", "gold", "pred"]
         answers = pl.concat(one.select(columns) for one in asked)
         merged = answers.with_columns(pl.col("gold", "pred").replace("contradiction", "neutral"))
@@ -268,10 +320,10 @@ class Parte(Protocol[ParteSettings]):
 
     def _merging(self, name: str, run: Path) -> dict[str, list[Score]]:
         """Flips before and after merging: of the most probable label, and by sums of probabilities."""
-        if self.tasks[name].labels != TASKS["nli"].labels:
-            if not self.three_way:
-                return {}
+        if self._is_merged(name):
             run = self.run(self._unmerged(name))
+        elif self.tasks[name].labels != TASKS["nli"].labels:
+            return {}
         gives_p = any(one.startswith("p:") for one in RunFolder(run).scan("answers").collect_schema().names())
         return {
             title: list(score(run, metric))

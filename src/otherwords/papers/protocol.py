@@ -5,13 +5,14 @@ read and drawn once, cells that are never repeated, the estimate of a dry run, a
 a cell that continues by itself: where models are added, only they are asked.
 """
 
+import json
 import re
 import tempfile
 import time
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -20,17 +21,21 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ..datasets.intake import IN_FILE
+from ..datasets.source import Source
 from ..errors import BadInput
+from ..language_models.budget import current, make_budget, spending
 from ..models.answering import load
-from ..pipeline import answer
 from ..problem import Task, label_key
 from ..registry import load_plugins
-from ..running.estimating import estimate
+from ..running.engines import USUAL, make_engine
+from ..running.files import answer_files
 from ..running.runner import run
 from ..storage.files import digest
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.specs import split_name
 from .data import PaperData, write_rows
+from .dry_run import PaperEstimate, canary_requests, estimate_answers, estimate_run
 from .experiment import (
     CELL,
     EXPERIMENT,
@@ -47,8 +52,6 @@ from .experiment import (
 )
 from .paper_page import PaperResults, write_results
 
-#: Problems of a data set that a dry run tries, to estimate the rest from.
-TRIED = 40
 #: The papers that have a protocol of this kind: the module and the class of each.
 PROTOCOLS: dict[str, tuple[str, str]] = {
     "merge": ("merge_experiment", "Merge"),
@@ -119,32 +122,6 @@ Settings = TypeVar("Settings", bound=PaperSettings)
 
 
 @dataclass(frozen=True)
-class PaperEstimate:
-    """What an experiment would take; counts of variants and answers, and seconds, are extrapolated from a few."""
-
-    problems: int = 0
-    variants: int = 0
-    answers: int = 0
-    trainings: int = 0
-    requests: int = 0
-    cost: float | None = None
-    seconds: float = 0.0
-
-    def __mul__(self, times: float) -> "PaperEstimate":
-        """So many times as much."""
-        counts = {name: round(getattr(self, name) * times) for name in ("variants", "answers", "requests")}
-        return replace(
-            self, **counts, seconds=self.seconds * times, cost=None if self.cost is None else self.cost * times
-        )
-
-    def __add__(self, other: "PaperEstimate") -> "PaperEstimate":
-        costs = [one.cost for one in (self, other) if one.cost is not None]
-        names = ("problems", "variants", "answers", "trainings", "requests", "seconds")
-        added = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return PaperEstimate(**added, cost=sum(costs) if costs else None)
-
-
-@dataclass(frozen=True)
 class RunCell:
     """A run of the experiment: its folder, what decides its content, and its study."""
 
@@ -195,7 +172,12 @@ class Protocol(ABC, Generic[Settings]):
     def shrink(cls, settings: Any) -> None:
         """Make an experiment small: `--quick`."""
         for data in settings.datasets.values():
-            data.size = min(data.size or cls.quick_size, cls.quick_size)
+            cls.shrink_data(data)
+
+    @classmethod
+    def shrink_data(cls, data: PaperData) -> None:
+        """Draw few problems of a data set."""
+        data.size = min(data.size or cls.quick_size, cls.quick_size)
 
     # What a paper says itself
 
@@ -216,6 +198,10 @@ class Protocol(ABC, Generic[Settings]):
     @abstractmethod
     def planned(self) -> Iterable[RunCell]:
         """The runs that can be known before any is done: what a dry run tries."""
+
+    def asked(self) -> Iterable[RunCell]:
+        """What models are asked besides, problems as they are: what a dry run tries, too."""
+        return ()
 
     def trainings(self) -> int:
         """How many models are trained."""
@@ -282,7 +268,12 @@ class Protocol(ABC, Generic[Settings]):
             "cache": self.settings.cache, "canary": self.settings.canary, "plugins": self.settings.plugins, **settings,
         }  # fmt: skip
         data = [self.data_sets()[one].signature() for one in datasets]
-        return RunCell(str(self.folder / "cells" / place), digest(data, study)[:16], study)
+        here = json.dumps(str(self.folder))[1:-1]  # a folder that was moved holds the same cells
+        return RunCell(
+            str(self.folder / "cells" / place),
+            digest(data, json.dumps(study, default=str).replace(here, ""))[:16],
+            study,
+        )
 
     def run(self, cell: RunCell) -> Path:
         """The folder of a cell's run; one that is done is not repeated."""
@@ -290,23 +281,30 @@ class Protocol(ABC, Generic[Settings]):
         if read_cell(cell) is None:
             started = time.perf_counter()
             (place / CELL).unlink(missing_ok=True)
-            run({**cell.study, **self.engine}, out=place / "run")
+            before, folder = _spent_in(place / "run"), place / "run"
+            try:
+                run({**cell.study, **self.engine, **current().left}, out=folder)
+            finally:
+                current().count(_spent_in(folder), before)
             finish_cell(cell, {"seconds": round(time.perf_counter() - started, 3)})
         return place / "run"
 
-    def answers(self, place: str, dataset: str, model: str, data: Path | None = None, **study: Any) -> pl.DataFrame:
-        """A model's answers to problems without rewordings: a cell that is done once, in `cells/PLACE`."""
-        asked = data or self.problems(dataset)
-        cell = self.cell(place, [dataset], [model], data=[str(asked)], **study)
-        path = Path(cell.folder) / "answers.parquet"
+    def plain(self, place: str, dataset: str, model: str, data: Path | None = None, **study: Any) -> RunCell:
+        """The cell of a model's answers to problems without rewordings, in `cells/PLACE`."""
+        return self.cell(place, [dataset], [model], data=[str(data or self.problems(dataset))], **study)
+
+    def answers(self, cell: RunCell) -> pl.DataFrame:
+        """A model's answers to problems without rewordings: a cell that is done once."""
+        [asked], path = cell.study["data"], Path(cell.folder) / "answers.parquet"
         if read_cell(cell) is None or not is_whole(path):
             begin_cell(cell)
-            found = answer(
-                str(asked), cell.study["models"][0], self.tasks[dataset], cache=self.settings.cache,
-                label_map=cell.study["label_map"].get(model), canary=cell.study["canary"],
-            )  # fmt: skip
-            write_rows(path, found)
-            finish_cell(cell, {"rows": found.height})
+            how = {name: cell.study[name] for name in ("label_map", "cache", "canary", "plugins")}
+            by_whom = {name: self.engine[name] for name in ("workers", "gpus", "gpu_share") if name in self.engine}
+            engine = make_engine(self.engine.get("engine") or USUAL, **by_whom)
+            source = Source([asked], cell.study["task"], options=IN_FILE)
+            done = answer_files(source, str(path), cell.study["models"], engine=engine, **how, **current().left)
+            current().count(done.spent.get("now", {}))
+            finish_cell(cell, {"rows": done.rows})
         return read_part(path)
 
     def about(self) -> dict[str, Any]:
@@ -324,35 +322,13 @@ class Protocol(ABC, Generic[Settings]):
         """What all planned runs would take, from a try of each on a few problems; nothing is sent to a server."""
         total = PaperEstimate(problems=sum(self.rows.values()), trainings=self.trainings())
         with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
-            for number, cell in enumerate(self.planned()):
-                if read_cell(cell) is None:
-                    total += self._tried(cell, Path(place) / str(number))
-        return total
-
-    def _tried(self, cell: RunCell, place: Path) -> PaperEstimate:
-        whole = [pl.read_parquet(path) for path in cell.study["data"]]
-        rows = sum(one.height for one in whole)
-        size = -(-TRIED // len(whole))
-        place.mkdir()
-        data = [str(place / Path(path).name) for path in cell.study["data"]]
-        for some, path in zip(whole, data, strict=True):
-            some.sample(min(size, some.height), seed=self.settings.seed, shuffle=True).write_parquet(path)
-        tried = sum(min(size, one.height) for one in whole)
-        study = {**cell.study, "data": data, "cache": None}
-        served = [one for one in study["models"] if self._asks_server(one)]
-        found = _requests({**study, "models": served}) if served else PaperEstimate()
-        started = time.perf_counter()
-        if local := [one for one in study["models"] if one not in served]:
-            folder = RunFolder(run({**study, "models": local}, out=place / "run").folder)
-            variants, answers = folder.scan("variants"), folder.scan("answers")
-            counts = [one.select(pl.len()).collect().item() for one in (variants, answers)]
-            found += PaperEstimate(variants=counts[0], answers=counts[1])
-        found += PaperEstimate(seconds=time.perf_counter() - started)
-        return found * (rows / tried)
-
-    def _asks_server(self, spec: str) -> bool:
-        task = next(iter(self.tasks.values()))
-        return load(spec, task, self.settings.models[split_name(spec)[0]].label_map).model.keep_replies is not None
+            studies = []
+            for name, cells, how in (("run", self.planned(), estimate_run), ("asked", self.asked(), estimate_answers)):
+                for number, cell in enumerate(cells):
+                    if read_cell(cell) is None:
+                        total += how(cell.study, Path(place) / f"{name}-{number}", self.settings.seed)
+                        studies.append(cell.study)
+        return total + PaperEstimate(requests=canary_requests(studies))
 
 
 def _setting_of(dataset: str) -> str:
@@ -360,12 +336,10 @@ def _setting_of(dataset: str) -> str:
     return dataset.replace("~", ".") if "~" in dataset else f"datasets.{dataset}"
 
 
-def _requests(study: Mapping[str, Any]) -> PaperEstimate:
-    """What servers would be asked; every answer is a request."""
-    found = estimate(dict(study)).values()
-    costs = [one["cost"] for one in found if one.get("cost") is not None]
-    count = sum(one["requests"] for one in found)
-    return PaperEstimate(answers=count, requests=count, cost=sum(costs) if costs else None)
+def _spent_in(run: Path) -> dict[str, Any]:
+    """What all calls spent on a run."""
+    spent: dict[str, Any] = RunFolder(run).manifest.get("spent", {}).get("in_all", {})
+    return spent
 
 
 def find_protocol(name: str) -> type[Protocol[Any]]:
@@ -383,20 +357,24 @@ def run_paper(
     quick: bool = False,
     dry_run: bool = False,
     engine: Mapping[str, Any] | None = None,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    prices: str | Path = "",
     **overrides: Any,
 ) -> PaperOutcome:
     """Run a paper's protocol into a folder. Finished cells are never repeated; another experiment there is refused.
 
     `source` is a TOML file, a mapping, or None: the experiment that the folder holds, else the bundled one. With
-    `quick`, few problems and draws. With `dry_run`, a few problems of each run, and an estimate of all. `engine` has
-    the settings of a study that say by whom work is done: engine, workers, gpus.
+    `quick`, few problems and draws. With `dry_run`, a few problems of each run, and an estimate of all; nothing is sent
+    to a server. `engine` has the settings of a study that say by whom work is done: engine, workers, gpus. All that is
+    asked of servers in one call ends at `max_requests` and `max_cost`, by the table `prices`.
     """
     folder = Path(out)
     settings = _read(protocol, source, folder, quick, overrides)
     with in_file(source), in_setting("plugins"):
         load_plugins(settings.plugins)
     experiment = protocol(settings, folder, engine or {})
-    with opened(folder):
+    with spending(make_budget(max_requests, max_cost, prices, dry_run=dry_run)), opened(folder):
         with in_file(source):
             experiment.prepare()
         if dry_run:

@@ -18,7 +18,7 @@ from ..errors import BadInput
 from ..pipeline import score
 from ..problem import Score
 from ..registry import checks, generators
-from ..storage.run_folder import RunFolder
+from ..storage.run_folder import RunFolder, is_whole
 from .data import write_rows
 from .experiment import in_setting
 from .paper_page import PaperResults
@@ -81,16 +81,31 @@ class Sensitivity(Protocol[SensitivitySettings]):
     # Cells
 
     def planned(self) -> Iterator[RunCell]:
-        """A run of each data set for all models at once, which is what a dry run can know: nobody has answered yet."""
+        """The runs of each model; before it has answered, as if all problems were answered right: at most."""
         for dataset in self.settings.datasets:
-            yield self.cell(f"{dataset}/all", [dataset], vary=[self.settings.generator], check=["surface"])
+            for model in self.settings.models:
+                right = self._right(dataset, model)
+                data = right if is_whole(right) else self.problems(dataset)
+                yield from (self._reworded(dataset, model, one, data) for one in self.settings.accept)
+
+    def asked(self) -> Iterator[RunCell]:
+        """The first answers of all models."""
+        for dataset in self.settings.datasets:
+            yield from (self._first(dataset, model) for model in self.settings.models)
+
+    def _first(self, dataset: str, model: str) -> RunCell:
+        return self.plain(f"{dataset}/{model}/first", dataset, model)
+
+    def _right(self, dataset: str, model: str) -> Path:
+        """Where the problems are that a model answers right."""
+        return self.folder / "cells" / dataset / model / "right.parquet"
 
     def results(self) -> PaperResults:
         """Ask, keep what is right, reword, judge, ask again; then tables and figures."""
         settings, measured = self.settings, list[MeasuredModel]()
         for dataset in settings.datasets:
             for model in settings.models:
-                first = self.answers(f"{dataset}/{model}/first", dataset, model)
+                first = self.answers(self._first(dataset, model))
                 right = self._right_problems(dataset, model, first)
                 runs: dict[str, Path] = {
                     one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right
@@ -108,8 +123,7 @@ class Sensitivity(Protocol[SensitivitySettings]):
         """A file of the problems that the model answers right; None where there is none."""
         right = first.filter(pl.col("pred") == pl.col("gold"))["bucket"]
         problems = pl.read_parquet(self.problems(dataset)).filter(pl.col("id").is_in(right.implode()))
-        path = self.folder / "cells" / dataset / model / "right.parquet"
-        return write_rows(path, problems) if problems.height else None
+        return write_rows(self._right(dataset, model), problems) if problems.height else None
 
     def _reworded(self, dataset: str, model: str, accept: str, right: Path) -> RunCell:
         """The run in which the rewordings of a model's right problems are judged, and answered."""

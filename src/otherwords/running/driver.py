@@ -61,7 +61,7 @@ PRIVATE = ".answers.sqlite"
 #: Bytes of a suite that are kept in memory from one model to the next.
 _SHELF = 64_000_000
 #: A plug-in that asks a language model on a server.
-_ASKS_SERVER = re.compile(r"\bapi(\.v\d+)?\s*[:(]")
+ASKS_SERVER = re.compile(r"\bapi(\.v\d+)?\s*[:(]")
 
 
 class Driver:
@@ -438,7 +438,7 @@ class Driver:
         if isinstance(self.engine, InProcess):
             return self.engine
         kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
-        if stage != "answers" and any(_ASKS_SERVER.search(spec) for spec in using):
+        if stage != "answers" and any(ASKS_SERVER.search(spec) for spec in using):
             return InProcess()  # limits of requests and costs are kept here
         if local := next((spec for spec in using if is_local(kind, spec)), ""):
             fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"

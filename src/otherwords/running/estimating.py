@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -34,6 +34,14 @@ _NOT_WRITTEN = (
 )
 
 
+class StudyCounts(NamedTuple):
+    """What a study would take: the entries of all that asks servers, how many variants, how many texts of a model."""
+
+    planned: dict[str, dict[str, Any]]
+    variants: int
+    texts: int
+
+
 def estimate(
     study: Any = None, *, out: str | Path | None = None, fresh: bool = False, **overrides: Any
 ) -> dict[str, dict[str, Any]]:
@@ -43,6 +51,11 @@ def estimate(
     completions as many as are allowed. Answers and replies that are stored are not counted. Arguments are as for `run`.
     What generators and checks would take has entries of its own, "vary MODEL" and "check MODEL".
     """
+    return tally(study, out=out, fresh=fresh, **overrides).planned
+
+
+def tally(study: Any = None, *, out: str | Path | None = None, fresh: bool = False, **overrides: Any) -> StudyCounts:
+    """The same as `estimate`, with the number of variants, and of originals and variants that are asked."""
     named = Path(study) if isinstance(study, (str, os.PathLike)) else None
     earlier = RunFolder(named) if named and named.is_dir() else None
     settled = read_study(study, **overrides)
@@ -51,7 +64,10 @@ def estimate(
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver = Driver(settled, opened.source, RunFolder(place), InProcess(), fresh, dry_run=True)
         driver.take_in()
-        return estimate_answers(driver, folder / PRIVATE)
+        planned = estimate_answers(driver, folder / PRIVATE)
+        made = [read_part(part)["of"].count() for part in driver.folder.parts("buckets")]
+        texts = [read_kept(part).height for part in driver.folder.parts("buckets")]
+        return StudyCounts(planned, sum(made), sum(texts))
 
 
 def estimate_variants(driver: Driver) -> dict[str, dict[str, Any]]:
