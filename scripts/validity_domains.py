@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, write
+from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, SEED_STRICT_THIRD, write
 
 import otherwords as ow
 
@@ -33,6 +33,8 @@ PER_KIND = 60
 #: Problems tried at most, and at a time.
 POOL = {"captions": 10_000, "genres": 10_000, "news": 10_000, "everyday": 10_000}
 CHUNK = 400
+#: Of the reading by domain, then of the strict readings.
+SEEDS = (SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, SEED_STRICT_THIRD)
 FIELDS = ("premise", "hypothesis")
 COLUMNS = ["id", *FIELDS, "label"]
 
@@ -136,13 +138,13 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for domain, problems in domains().items():
         if domain not in given.domains:
             continue
-        order = in_random_order(problems, domain, [SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN][given.strict])
+        order = in_random_order(problems, domain, SEEDS[given.strict])
         for text in (*given.generators, *given.kinds):
             generator, _, only = text.partition(" @ ")
             if only and domain not in only.split("+"):
                 continue
             if given.fresh or given.strict:
-                order = order.filter(~pl.col("id").is_in(already_read(generator, domain)))
+                order = order.filter(~pl.col("id").is_in(already_read(generator if given.strict < 3 else "", domain)))
             if text in given.kinds:
                 found, tried = read_by_kind(order, generator, given.names)
             else:
@@ -154,11 +156,13 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def already_read(generator: str, domain: str) -> list[str]:
-    """The problems on which a generator was read before."""
+    """The problems on which a generator was read before; without one, those on which any was."""
     files = [MORE.with_name(name) for name in ("domains.csv.gz", "strict.csv.gz")]
-    verdicts = pl.concat([pl.read_csv(file).select("generator", "domain", "problem") for file in files])
-    here = (pl.col("generator") == generator.partition("(")[0]) & (pl.col("domain") == domain)
-    return verdicts.filter(here)["problem"].to_list()
+    verdicts = [pl.read_csv(file).select("generator", "domain", "problem") for file in files]
+    first = pl.read_csv(MORE.with_name("verdicts.csv.gz")).with_columns(pl.lit("captions").alias("domain"))
+    verdicts.append(first.select("generator", "domain", "problem"))
+    here = (pl.col("domain") == domain) & ((pl.col("generator") == generator.partition("(")[0]) | (generator == ""))
+    return pl.concat(verdicts).filter(here)["problem"].to_list()
 
 
 def main() -> None:
@@ -172,7 +176,7 @@ def main() -> None:
     parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
     parser.add_argument("--fresh", action="store_true", help="leave out problems on which a generator was read before")
     parser.add_argument(
-        "--strict", type=int, default=0, help="1 or 2: draw with the seed of that strict reading; implies --fresh"
+        "--strict", type=int, default=0, help="1 to 3: draw with the seed of that strict reading; implies --fresh"
     )
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()

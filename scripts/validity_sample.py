@@ -30,6 +30,8 @@ SEED_DOMAINS = 20_261_117
 SEED_STRICT = 20_261_121
 #: The same for the second strict reading, after what the first one found was mended.
 SEED_STRICT_AGAIN = 20_261_122
+#: The same for the third, on problems on which no generator was read.
+SEED_STRICT_THIRD = 20_261_123
 SIZE = 200
 #: Problems varied at a time, until enough have a variant.
 _SOME = 400
