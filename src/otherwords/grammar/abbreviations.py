@@ -20,7 +20,6 @@ _NAMES = {
     "FBI": "Federal Bureau of Investigation",
     "CIA": "Central Intelligence Agency",
     "EPA": "Environmental Protection Agency",
-    "GAO": "General Accounting Office",
     "FDA": "Food and Drug Administration",
     "SEC": "Securities and Exchange Commission",
     "IMF": "International Monetary Fund",
@@ -88,6 +87,8 @@ def exchange_names(tree: ParseTree, *, back: bool = False) -> Iterator[Rewriting
         written = tree.stretch(first, last)
         for short, long in _NAMES.items():
             open_end = short.endswith(".") and last + 1 == len(tree.nodes) and not back
+            if not back and {short, long} <= _written_out(tree, short, long):
+                continue  # "the World Trade Organization (WTO)"
             if word == short.lower() and written == short and not open_end and _is_name(tree, first, last):
                 yield substitute(tree, "abbreviation", first, last, long, keep_case=True)
             elif word == long.lower() and written == long and _may_be_short(tree, first, last, long):
@@ -161,6 +162,11 @@ def _is_name(tree: ParseTree, first: int, last: int) -> bool:
         return False
     states = tree[last].text in _STATES_SHORT and tag_at(tree, last + 1) in {"NN", "NNS", "NNP"}
     return word_at(tree, first - 1) == "the" or states or tree[last].text in _NO_ARTICLE
+
+
+def _written_out(tree: ParseTree, *forms: str) -> set[str]:
+    """Which of some forms a text has, as whole words."""
+    return {one for one in forms if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", tree.text)}
 
 
 def _is_capital(tree: ParseTree, at: int) -> bool:

@@ -5,6 +5,7 @@ from functools import partial
 
 from .clauses import FINITE, is_spoken
 from .parsing import ParseTree
+from .phrases import SOMEONE
 from .rewriting import Rewriting, rewrite_span
 
 _SAYING = """
@@ -68,6 +69,7 @@ def delete_that(tree: ParseTree, *, loose: bool = False) -> Iterator[Rewriting]:
         marks = [one for one in tree.children(verb, "mark") if tree[one].text == "that"]
         verbs = _VERBS if loose else _WITHOUT
         since = tree[above].tag == "VBG" and tree[above].lemma == "see" and not tree.children(above, "aux")
+        since |= _may_be_which(tree, verb) and not loose
         if marks == [start] and tree[above].lemma.lower() in verbs | _ADJECTIVES and not since:  # "Seeing that he left"
             yield rewrite_span(tree, "that left out", start, start + 1, tree[start + 1].text)
 
@@ -105,13 +107,21 @@ def _begins_with_subject(tree: ParseTree, verb: int, start: int) -> bool:
 
 def _may_be_object(tree: ParseTree, verb: int, start: int) -> bool:
     """Whether a clause may be an object: "see people play", "shows the position", "announced a plan dropped before"."""
-    above, bare = tree[tree[verb].head].lemma, tree[verb].tag in {"VB", "VBP"} and not tree.children(verb, "aux")
+    above = tree[tree[verb].head].lemma
+    same = tree[verb].tag == "VBD" and tree[verb].text.lower() == tree[verb].lemma  # "saw the girl beat the boy"
+    bare = (tree[verb].tag in {"VB", "VBP"} or same) and not tree.children(verb, "aux")
     reduced = tree[verb].tag == "VBD" and tree[verb].text.endswith("ed") and not tree.children(verb, "dobj", "ccomp")
     named = tree[start].tag in {"PRP", "EX"}
     listed = any(tree[one].text == "," for one in range(start, verb))  # "know the history, culture and beliefs he used"
     if (above in _PERCEPTION and bare) or (listed and above == "know"):
         return True
     return not named and (above in _SHOWING or (above in _NAMING and reduced))
+
+
+def _may_be_which(tree: ParseTree, verb: int) -> bool:
+    """Whether "that" may belong to the noun after it: "she thinks that man is ill"."""
+    nouns = [one for one in tree.children(verb, "nsubj", "nsubjpass") if tree[one].tag == "NN"]
+    return any(not tree.children(one, "det", "poss", "nummod") and tree[one].lemma not in SOMEONE for one in nouns)
 
 
 def _may_be_opened(tree: ParseTree, above: int, before: list[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from .parsing import ParseTree
 from .phrases import BE_FORMS
-from .rewriting import begins_sentence
+from .rewriting import begins_sentence, is_lower_in_wordnet
 from .substituting import Guard, tag_at, word_at
 
 _NEGATIONS = {"not", "n't", "no", "never", "nobody", "nothing", "none", "neither", "nor", "without", "hardly"}
@@ -62,6 +62,9 @@ def exceeds(tree: ParseTree, first: int, last: int) -> bool:
     }
     counted = tree[last].dep in {"quantmod", "advmod", "nmod"} or tree[last].text.lower() == "than"
     counted = counted and not (first > 0 and tree[first - 1].lemma.lower() in _ACROSS)
+    counted = counted and not (
+        tree[last].text.lower() == "over" and tag_at(tree, first - 1) in {"NN", "NNS"}
+    )  # a bridge
     return counted and not span and not graded and word_at(tree, number + 1) not in {"to", "or", "-", "million-dollar"}
 
 
@@ -157,6 +160,11 @@ def is_subordinator(tree: ParseTree, first: int, last: int) -> bool:
     return opens and tree[last].dep == "mark" and word_at(tree, last + 1) not in {",", ".", "", "not"}
 
 
+def is_until(tree: ParseTree, first: int, last: int) -> bool:
+    """Whether "till" is no till, and no title: "the old till was faster"."""
+    return tree[first].tag == "IN" and word_at(tree, last + 1) != "the" and not tag_at(tree, last + 1).startswith("V")
+
+
 def is_even_though(tree: ParseTree, first: int, last: int) -> bool:
     """Whether "even though" opens a clause."""
     return tree[last].dep == "mark"
@@ -213,7 +221,8 @@ def not_idiom(*following: str) -> Guard:
 
 def is_adverb(tree: ParseTree, first: int, last: int) -> bool:
     """Whether a word is an adverb of a verb or an adjective, without a negation before it."""
-    return tree[last].dep == "advmod" and tree[last].tag == "RB" and not _is_negated(tree, first)
+    noun = tag_at(tree, first - 1) in {"DT", "PRP$"}  # "a maybe", "the outdoors"
+    return tree[last].dep == "advmod" and tree[last].tag == "RB" and not noun and not _is_negated(tree, first)
 
 
 def is_time_adverb(tree: ParseTree, first: int, last: int) -> bool:
@@ -372,8 +381,9 @@ _DONE_OUTSIDE = frozenset(_OUTSIDE_VERBS.split())
 
 
 def yes(tree: ParseTree, first: int, last: int) -> bool:
-    """Whether "yes" or "yeah" is an answer at the beginning."""
-    return first == 0 and tree[first].pos in {"INTJ", "ADV", "NOUN", "PROPN", "X"}
+    """Whether "yes" or "yeah" is an answer at the beginning, to nobody who is called "sir"."""
+    polite = word_at(tree, last + 2) in {"sir", "madam", "ma'am", "mr.", "mrs.", "ms.", "lord", "your", "my", "father"}
+    return first == 0 and tree[first].pos in {"INTJ", "ADV", "NOUN", "PROPN", "X"} and not polite
 
 
 def not_after_be(tree: ParseTree, first: int, last: int) -> bool:
@@ -389,5 +399,8 @@ def not_after_be(tree: ParseTree, first: int, last: int) -> bool:
 def is_lower(tree: ParseTree, first: int, last: int) -> bool:
     """Whether the words have no capitals inside a sentence: those of a title are left alone."""
     inner = [node.text for node in tree.nodes[first : last + 1]]
-    start = inner[0][:1].isupper() and not begins_sentence(tree, first)
-    return not start and not any(word[:1].isupper() for word in inner[1:])
+    capital = inner[0][:1].isupper()
+    inside = capital and not begins_sentence(tree, first)
+    after = [node.text for node in tree.nodes[last + 1 : last + 4] if node.text[:1].isupper() and node.text != "I"]
+    title = capital and any(is_lower_in_wordnet(word.lower()) for word in after)  # "Maybe I'm Amazed is a song"
+    return not inside and not title and not any(word[:1].isupper() for word in inner[1:])

@@ -126,7 +126,7 @@ def caption_to_sentence(tree: ParseTree) -> Iterator[Rewriting]:
     """
     for _, verb, be in _captions(tree):
         apart = verb is not None and (tree[verb - 1].text == "," or tree[verb - 1].tag == "PRP")  # "with him holding"
-        if verb is not None and not apart and not _has_second_subject(tree, verb):
+        if verb is not None and not apart and not _has_second_subject(tree, verb) and not _is_worn(tree, verb):
             yield rewrite_span(tree, "caption to sentence", verb, verb, f"{be} {tree[verb].text}")
 
 
@@ -206,6 +206,8 @@ def _is_finite(tree: ParseTree, verb: int) -> bool:
 def _is_new(tree: ParseTree, noun: int, end: int) -> bool:
     """Whether a phrase up to a node brings in somebody or something that is concrete."""
     inside = [one for one in tree.subtree(noun) if one < end]
+    if tree[noun].tag == "NN" and tree.children(noun, "cc"):
+        return False  # "There are a dog and a cat"
     words = {tree[one].text.lower() for one in inside}
     deps = {tree[one].dep for one in inside}
     if not inside or words & _NOT_NEW or deps & {"relcl", "acl", "poss", "appos", "punct"}:
@@ -310,6 +312,10 @@ def _disagrees(tree: ParseTree, at: int) -> bool:
 
 def _has_hidden_verb(tree: ParseTree, be: str) -> bool:
     """Whether the verb of several is taken for a noun: "Seekers at an amusement park ride through", "men, dance"."""
+    last = next((at for at in range(len(tree.nodes) - 1, 0, -1) if tree[at].tag != "."), 0)
+    ending = tree[last].tag == "NN" and tree[last - 1].dep == "compound" and tree[last].text.lower() in _VERBS
+    if be == "are" and ending:
+        return True  # "working on a car talk"
     return be == "are" and any(
         node.tag in {"NN", "VB", "VBP", "NNP"}
         and (tree[at - 1].tag in {"NN", ","} or (tree[at - 1].tag == "JJ" and not tree.children(at, "det", "poss")))
@@ -333,6 +339,15 @@ def _has_second_subject(tree: ParseTree, verb: int) -> bool:
     joined = [one for one in tree.subtree(verb) if one > verb and tree[one].dep == "conj"]
     clauses = [one for one in joined if tree[one].tag == "VBG" and is_living(tree, one - 1)]
     return bool(clauses) or any(is_living(tree, one) and tree.children(one, "acl") for one in joined)
+
+
+def _is_worn(tree: ParseTree, verb: int) -> bool:
+    """Whether somebody in certain clothes also does something, which is what is said: "Man wearing blue bowing"."""
+    after = tree.nodes[verb + 1 :]
+    doing = [at for at, one in enumerate(after, verb + 1) if one.tag == "VBG" and one.dep in {"xcomp", "advcl", "acl"}]
+    joined = {",", "and", "while", "as", "or"}
+    alone = [at for at in doing if tree[at - 1].text not in joined and tree[tree[at].head].dep != "pobj"]
+    return tree[verb].text.lower() in {"wearing", "dressed"} and bool(alone)
 
 
 def _be_for(tree: ParseTree, noun: int) -> str | None:

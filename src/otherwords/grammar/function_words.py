@@ -53,7 +53,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair("toward", "towards", contexts.has_object, contexts.has_object),
     Pair("among", "amongst", contexts.has_object, contexts.has_object),
     Pair("amid", "amidst", contexts.has_object, contexts.has_object),
-    Pair("until", "till", contexts.always, contexts.not_idiom("the")),
+    Pair("until", "till", contexts.always, contexts.is_until),
     Pair("prior to", "before", contexts.has_object, None),
     Pair("because of", "due to", contexts.not_after_be, contexts.not_after_be),
     Pair("in order to", "to", contexts.of_purpose, contexts.opens_purpose),

@@ -70,6 +70,10 @@ _QUANTIFIED = {
 }
 #: What is after "of" may be the very thing: "the name of Peter", "the city of Rome".
 _OF_ITSELF = {"name", "names", "age", "color", "colour", "value", "price", "goal", "purpose", "position"}
+#: Names of firms that end with "'s".
+_SHOPS = {"McDonald", "Wendy", "Macy", "Sotheby", "Christie", "Lloyd", "Levi", "Kellogg", "Sainsbury", "Domino",
+          "Denny", "Moody", "Arby", "Dillard", "Kohl", "Lowe", "Morrison", "Harrod", "Selfridge", "Applebee", "Reese",
+          "Hershey"}  # fmt: skip
 #: A longer possessor is heavy before "'s".
 _MAX_POSSESSOR = 5
 
@@ -136,6 +140,8 @@ def _may_own(tree: ParseTree, owner: int, last: int) -> bool:
     if owner != last or len(below) > _MAX_POSSESSOR or words & (_WHEN | _QUANTIFIED | {"of", "and", "or", ","}):
         return False
     first = tree[below[0]].text.lower()
+    if (first.strip(".") == "st" and len(below) == 2) or tree[owner].text in _SHOPS:
+        return False  # "St. John's mayor" is that of a town
     if first == "the" and below[0] and tree[below[0] - 1].tag == "NNP" and tree[owner].tag == "NNP":
         return False  # "Alexander the Great's father"
     named = tree[owner].named and tree[below[0]].named and first not in {"a", "an"}

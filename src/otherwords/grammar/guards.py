@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..words.lexicon import lexicon
+from .clauses import MONTHS
 from .parsing import ParseTree
 from .phrases import PEOPLE, is_bare_being, is_person, is_several, is_someone
 from .rewriting import Rewriting, is_lower_in_wordnet
@@ -37,7 +38,7 @@ _TITLES = {
 #: Relations of a verb's subject.
 _SUBJECTS = ("nsubj", "nsubjpass", "expl", "csubj")
 #: "A huge deal" is not a deal that is huge.
-_NO_QUALITY = {"deal", "matter", "mess", "ticket"}
+_NO_QUALITY = {"deal", "matter", "mess", "ticket", "fan"}
 _ABSTRACT = """
     access agreement anger attack article ban belief book change claim confidence cut data deal debate decline decrease
     demand drop effect embargo emphasis essay experience faith focus growth hold impact improvement increase influence
@@ -50,6 +51,10 @@ _WITH_PHRASE = frozenset(_ABSTRACT.split())
 #: Verbs for what is so, and does not happen at a place.
 _STATES = {"affect", "capture", "control", "describe", "determine", "explain", "govern", "influence", "own", "reflect",
            "require", "simulate", "support", "understand"}  # fmt: skip
+#: Verbs with a phrase after them that the parser may take for a vague number: "talked about ten men".
+_TOPICAL = {"talk", "think", "speak", "dream", "know", "care", "worry", "hear", "read", "write", "learn", "ask",
+            "argue", "go", "walk", "run", "jump", "leap", "fly", "climb", "look", "drive", "step", "crawl"}  # fmt: skip
+_VAGUE = {"about", "around", "over", "under"}
 #: What is given, but not to somebody: "give me a minute".
 _TIMES = {"second", "minute", "hour", "day", "week", "month", "year", "moment", "couple", "while"}
 
@@ -157,9 +162,22 @@ def guard_passive(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriti
             return None
         if first.text.islower() and first.pos in {"NOUN", "ADJ", "VERB", "X"} and not lexicon().knows(first.text):
             return None  # "is working wiht eggs"
-        if _has_own_phrase(tree, thing):
+        topic = first.text.lower() in _VAGUE and verb.lemma in _TOPICAL
+        if topic or _is_expression_of_verb(tree, thing) or _has_own_phrase(tree, thing):
             return None
-    return one
+    return None if _is_firm(tree, one) else one
+
+
+def _is_expression_of_verb(tree: ParseTree, thing: int) -> bool:
+    """Whether WordNet has the verb with its object as one word: "kick the bucket"."""
+    words = [tree[at].text.lower() for at in tree.subtree(thing)]
+    return lexicon().knows(" ".join([tree[tree[thing].head].lemma, *words]), "v")
+
+
+def _is_firm(tree: ParseTree, one: Rewriting) -> bool:
+    """Whether what is rewritten begins with a word joined to a name, whose capital it needs: "Marks and Spencer"."""
+    joined = len(tree.nodes) > 2 and tree[1].text.lower() in {"and", "&"}
+    return one.at == 0 and joined and not tree[0].named and tree[2].named
 
 
 def _has_own_phrase(tree: ParseTree, thing: int) -> bool:
@@ -207,7 +225,7 @@ def guard_dative(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewritin
 
 
 def guard_definite(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriting | None:
-    """Not a title without an article ("Clinton is President of the board"), nor two things in one phrase.
+    """Not a title without an article ("Clinton is President of the board"), a date, nor two things in one phrase.
 
     >>> from .parsing import parser
     >>> from .swaps import swap_definite
@@ -218,7 +236,8 @@ def guard_definite(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewrit
     """
     sides = [at for at in inside if tree[at].dep in {"nsubj", "attr"} and tree[tree[at].head].head == tree[at].head]
     joined = any(tree[at].dep == "cc" for at in inside)
-    return None if joined or any(_is_bare_title(tree, at) for at in sides) else one
+    dated = any(tree[at].text[:1].isdigit() or tree[at].lemma.lower() in MONTHS for at in inside)
+    return None if joined or dated or any(_is_bare_title(tree, at) for at in sides) else one
 
 
 def _is_bare_title(tree: ParseTree, at: int) -> bool:
@@ -231,7 +250,7 @@ def _is_bare_title(tree: ParseTree, at: int) -> bool:
 
 
 def guard_conjuncts(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriting | None:
-    """Not under a title or noun that they share, not where another list is in the same order, nor in other ranges.
+    """Not under a title or noun that they share, where another list is in the same order, in ranges, nor in titles.
 
     >>> from .parsing import parser
     >>> from .swaps import swap_conjuncts
@@ -246,7 +265,18 @@ def guard_conjuncts(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewri
         chain += below[:1]
     shared = _has_shared_title(tree, chain) or _has_shared_noun(tree, chain)
     wrong = shared or _has_parallel(tree, chain) or _is_ordered(tree, chain) or _is_mixed(tree, chain)
-    return None if wrong else one
+    return None if wrong or _is_title(tree, chain) or _lacks_noun(tree, chain) else one
+
+
+def _is_title(tree: ParseTree, chain: list[int]) -> bool:
+    """Whether common nouns have capitals: "Pride and Prejudice"."""
+    return all(tree[at].text[:1].isupper() and is_lower_in_wordnet(tree[at].text.lower()) for at in chain)
+
+
+def _lacks_noun(tree: ParseTree, chain: list[int]) -> bool:
+    """Whether the first conjunct may be an adjective without its noun: "a red and a blue car"."""
+    first = tree[chain[0]].text.lower()
+    return lexicon().knows(first, "a") and any(tree.children(at, "amod") for at in chain[1:])
 
 
 def _has_shared_title(tree: ParseTree, chain: list[int]) -> bool:

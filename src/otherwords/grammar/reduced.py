@@ -18,7 +18,7 @@ from .clauses import (
     tense,
 )
 from .parsing import ParseTree
-from .phrases import BE_FORMS, PLACE_AND_TIME, is_living, is_person, is_several, may_be_person
+from .phrases import BE_FORMS, PLACE_AND_TIME, SOMEONE, is_living, is_person, is_several, may_be_person
 from .relative import RELATIVE
 from .rewriting import Rewriting, rewrite_span
 
@@ -39,6 +39,9 @@ _AMOUNTS = {"group", "crowd", "couple", "pair", "team", "bunch", "line", "row", 
 #: Nouns before "that" that are no things: "the way that he walks".
 _NO_THING = {"way", "reason", "time", "day", "moment", "place", "fact", "extent", "degree", "point",
              "manner", "year", "week", "month", "one", "thing"}  # fmt: skip
+#: What has a title or a name of its own, which may follow.
+_TITLED = {"film", "movie", "book", "novel", "song", "album", "play", "show", "series", "musical", "poem", "magazine",
+           "newspaper", "ship", "company", "firm", "band", "game", "opera", "story", "article"}  # fmt: skip
 #: Before a noun that has one of these, "that" is usual and "which" is not.
 _ONLY_THAT = {"all", "every", "any", "no", "each", "only", "first", "last", "next", "same", "very", "such"}
 
@@ -120,7 +123,8 @@ def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     ['The book that he bought is red.']
     """
     for verb, first in _object_relatives(tree):
-        if _begins_with_subject(tree, verb, first):
+        plain = tree[first].text.lower() != "that" and not _may_be_one_phrase(tree, first)
+        if plain and _begins_with_subject(tree, verb, first):
             yield rewrite_span(tree, "relative pronoun inserted", first, first, f"that {tree[first].text}")
 
 
@@ -136,6 +140,14 @@ def delete_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     for verb, first in _object_relatives(tree):
         if tree[first].text in {"that", "which"} and _begins_with_subject(tree, verb, first + 1):
             yield rewrite_span(tree, "relative pronoun left out", first, first + 1, tree[first + 1].text)
+
+
+def _may_be_one_phrase(tree: ParseTree, first: int) -> bool:
+    """Whether noun and subject may be one phrase: "the weapon inspectors have had", "the film Jaws left"."""
+    node, alone = tree[first], tree[first].dep in {"nsubj", "nsubjpass"} and len(tree.subtree(first)) == 1
+    title = node.text[:1].isupper() and tree[first - 1].lemma.lower() in _TITLED
+    bare = node.tag in {"NN", "NNS", "NNPS"} and node.lemma.lower() not in {"people", "other"} | SOMEONE
+    return title or (alone and bare)
 
 
 def _begins_with_subject(tree: ParseTree, verb: int, first: int) -> bool:

@@ -72,7 +72,7 @@ _PAIRS = """
 _ONE_WAY = {"honorary", "theatergoer", "percent", "per cent", "ax", "anymore", "program", "programs", "sidewalk",
             "firefighter", "firefighters", "skateboarder", "snowboarder", "cannot", "ok", "hotdog", "hotdogs",
             "any more", "barbecue", "barbecuing", "rollerblades", "policymaker", "policymakers", "ice-cream",
-            "racecar", "racecars",
+            "racecar", "racecars", "decision-making",
             "websites", "website", "underway", "inquiry", "inquiries", "smelt", "barefoot", "teenage", "motocross",
             "t-shirt", "t-shirts", "leapfrog", "blue jeans", "hard hat", "hard hats", "race car", "race cars",
             "cell phone", "cell phones", "ball game", "hair-do", "lifestyle", "judgment", "judgments", "meters",

@@ -113,7 +113,7 @@ def _is_time(tree: ParseTree, at: int) -> bool:
             return False  # "take part in a day of sports"
         if words[0] == "for" and not {"past", "last"} & set(words):
             return False  # "closed for Sunday"
-        if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns):
+        if any(tree[one].text.lower() in {"springs", "falls"} for one in nouns) or words == ["in", "second"]:
             return False
         if any(tree[one].lemma.lower() in MONTHS and _has_first_name(tree, one) for one in nouns):
             return False  # "after Zygmunt August"

@@ -58,6 +58,7 @@ def to_must(tree: ParseTree) -> Iterator[Rewriting]:
             word_at(tree, at + 1) == "to" and tag_at(tree, at + 2) == "VB" and at + 2 in tree.children(at, "xcomp")
         )
         question = any(one.text == "?" for one in tree.nodes) or tree.children(at, "dobj") or node.dep == "relcl"
+        question = question or any(tree[one].tag == "WP" for one in tree.children(at + 2)) if follows else question
         idiom = [word_at(tree, at + 2), word_at(tree, at + 3)] in (["do", "with"], ["do", "is"])
         if plain and follows and not question and not idiom and word_at(tree, at - 1) not in _NO_SUBJECTS:
             yield substitute(tree, "must", at, at + 1, "must")

@@ -32,7 +32,10 @@ _WHERE = "structural.v1"
 _WHERE_V2 = "structural.v2"
 _GIVEN_UP = "left out: parsed anew, it is built otherwise than was meant"
 _OTHER_CUES = "left out: a negation, a quantifier or a number would change"
-_IN_TITLE = re.compile(r"(?<=[\w,] )(?!I['’])[A-Z]\w*(?:n['’]t|['’](?:re|ve|ll|d|m))(?= [A-Z])|\b[A-Z]\w+ Not\b")
+_IN_TITLE = re.compile(
+    r"(?<=[\w,] )(?!I['’])[A-Z]\w*(?:n['’]t|['’](?:re|ve|ll|d|m))(?= [A-Z])|\b[A-Z]\w+ Not\b"
+    r"|\bI['’]m (?:Not|The|A|Your|My|In|On|With|Still|Just|Every)\b"
+)
 #: A field, what is to be noted of it, and about what.
 About = tuple[str, str, dict[str, str]]
 
