@@ -155,11 +155,11 @@ def open_tables(
     ):
         alone = name if len(sources) > 1 else ""  # a mapping that it lacks may be for the others
         table, where = _read(source, columns, alone, replace(names.logs, labels=names.known, errors=rejects_allowed))
-        check_columns(table, Location(where), alone)
+        check_columns(table, where, alone)
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
-        table = with_decimals(_with_empty_variants(with_model(table, where, rejects_allowed)))
-        opened.append(answered(table, Location(where)))
+        table = with_decimals(_with_empty_variants(with_model(table, where.table, rejects_allowed)))
+        opened.append(answered(table, where))
     warn_misspelled([table for table, _ in opened], names.labels)
     spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
     return [(respelled(table, spellings, place), place) for table, place in opened]
@@ -175,19 +175,22 @@ def _with_empty_variants(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.when(~blank).then(pl.col("variant").cast(pl.String)).alias("variant"))
 
 
-def _read(source: TableOrPath, columns: Mapping[str, str], name: str, logs: LogOptions) -> tuple[pl.DataFrame, str]:
+def _read(
+    source: TableOrPath, columns: Mapping[str, str], name: str, logs: LogOptions
+) -> tuple[pl.DataFrame, Location]:
     if isinstance(source, pl.DataFrame):
         named = with_buckets(source, logs.bucket_from, "the answers")
-        return _rename(named, columns, "the answers", name), "the answers"
+        return _rename(named, columns, "the answers", name), Location()
     path = Path(source)
     if find_harness(path) or (path.suffix == ".json" and path.is_file()):
-        return _rename(read_any(path, logs, columns), columns, str(source), name), str(source)
+        log = read_any(path, logs, columns)
+        return _rename(log, columns, str(source), name), Location(str(source), samples=((0, log["id"]),))
     if path.suffix.lower() == ".txt" and path.is_file():  # as SNLI and MultiNLI are released
         with path.open(encoding="utf-8", errors="replace") as file:
             refuse_problems(file.readline().rstrip("\n").split("\t"), str(source))
     texts = [column for known, column in columns.items() if not known.startswith("p:")]
     table = with_buckets(tables.read(source, texts), logs.bucket_from, str(source))
-    return _rename(table, columns, str(source), name), str(source)
+    return _rename(table, columns, str(source), name), Location(str(source))
 
 
 def model_names(sources: Sequence[TableOrPath]) -> list[str]:
@@ -204,9 +207,10 @@ def stack(opened: Sequence[tuple[pl.DataFrame, Location]]) -> tuple[pl.DataFrame
     """Several tables as one; its rows are still named as the user counts them, table by table."""
     if len(opened) == 1:
         return opened[0]
-    rows, files = [np.empty(0, dtype=np.int64)], []
+    rows, files, samples = [np.empty(0, dtype=np.int64)], [], []
     for table, place in opened:
         files.append((int(rows[-1].max(initial=-1)) + 1, place.table))
+        samples += [(files[-1][0], names) for _, names in place.samples]
         rows.append(files[-1][0] + (np.arange(table.height) if place.rows is None else place.rows))
     as_text = _named_apart([_with_text_names(table) for table, _ in opened])
     where = " and ".join(place.table for _, place in opened)
@@ -215,7 +219,7 @@ def stack(opened: Sequence[tuple[pl.DataFrame, Location]]) -> tuple[pl.DataFrame
     except pl.exceptions.PolarsError as error:
         message = f"cannot be read together: {str(error).splitlines()[0]}"
         raise BadInput(message, where=where, fix="give the tables columns of the same kinds") from error
-    return whole, Location(where, rows=np.concatenate(rows), files=tuple(files))
+    return whole, Location(where, rows=np.concatenate(rows), files=tuple(files), samples=tuple(samples))
 
 
 def _named_apart(opened: list[pl.DataFrame]) -> list[pl.DataFrame]:

@@ -34,6 +34,7 @@ class Location:
 
     `rows` are the numbers of their rows in that table (None: all of them, in order); `fields` are the text fields of
     the task, where one is named. Where several tables are read as one, `files` has the first row and the name of each.
+    `samples` are the ids that a log of another harness gives its rows, behind the first row of that log.
     """
 
     table: str = "the answers"
@@ -41,12 +42,14 @@ class Location:
     rows: Array | None = None
     fields: tuple[str, ...] = ()
     files: tuple[tuple[int, str], ...] = ()
+    samples: tuple[tuple[int, pl.Series], ...] = ()
 
     def row(self, number: int) -> str:
         """Name a row as the user counts it."""
         row = int(number if self.rows is None else self.rows[number])
         start, table = max(((start, name) for start, name in self.files if start <= row), default=(0, self.table))
-        return f"{table}, row {row - start + 1}"
+        names = next((names for first, names in self.samples if first == start), None)
+        return f"{table}, row {row - start + 1}" if names is None else f"{table}, sample {names[row - start]!r}"
 
 
 WHOLE_TABLE = Location()

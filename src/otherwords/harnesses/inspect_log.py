@@ -18,8 +18,8 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
-from ..errors import BadInput, MissingExtra, OtherwordsError, shorten
-from ..problem import label_key
+from ..errors import BadInput, MissingExtra, shorten
+from ..problem import AGAIN, label_key
 from .samples import (
     LETTERS,
     RIGHT,
@@ -27,10 +27,13 @@ from .samples import (
     JsonReader,
     LoggedAnswer,
     LogOptions,
+    Readable,
     as_table,
     as_text,
+    name_of,
     named_columns,
     named_labels,
+    part_of,
     translated,
 )
 
@@ -38,6 +41,10 @@ _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 #: Signatures of a zip file: the entry of a member in its directory, the directory's end, and that of a large one.
 _ENTRY, _END, _END64 = b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06"
 _FULL = 0xFFFFFFFF
+#: Bytes that are decompressed at a time.
+_CHUNK = 1 << 20
+#: Epochs that nobody asks for.
+_MOST_EPOCHS = 1_000_000
 #: The values by which scorers say that an answer is right, or wrong.
 _RIGHT, _WRONG = ("C", 1, True), ("I", 0, False)
 _FIX = "run the evaluation to its end (inspect eval-retry), or use what it has with --skip-bad (rejected=FILE)"
@@ -61,7 +68,9 @@ class _Log:
     """What a log says of itself, and its samples."""
 
     def __init__(self, where: str, options: LogOptions):
-        self.where, self.options, self.header = where, options, dict[str, Any]()
+        self.where, self.options = where, options
+        self.header: dict[str, Any] = {}
+        self._model = "model"
 
     def keep(self, key: str, value: Any) -> None:
         """Keep what stands beside the samples of a .json log."""
@@ -72,44 +81,54 @@ class _Log:
         name = next((one for one in ("header.json", "_journal/start.json") if one in members), "")
         if not name:
             raise BadInput("is no Inspect log", where=self.where, fix="give a file that `inspect eval` wrote")
-        self.header = _loaded(members[name], content, f"{self.where}, {name}")
+        self.header = {**part_of({name: _loaded(members[name], content, f"{self.where}, {name}")}, name, self.where)}
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What was to be evaluated."""
+        if found := part_of(self.header, "eval", self.where):
+            return found
+        raise BadInput("does not say what was evaluated", where=self.where, field="eval", fix=_FIX)
 
     def samples(self, given: Iterator[Any]) -> Iterator[LoggedAnswer]:
         """The samples of the log; one that has no id or no score is refused by its name."""
         for number, one in enumerate(given, 1):
             if number == 1:
                 self._refuse_unfinished()
+                self._model = as_text(self.about.get("model")) or "model"
+            place = f"{self.where}, sample {number}"
             if not isinstance(one, dict) or "id" not in one:
-                found = f"found {shorten(one)} instead of a sample with an id"
-                raise BadInput(found, where=f"{self.where}, sample {number}")
-            yield self._sample(one)
+                raise BadInput(f"found {shorten(one)} instead of a sample with an id", where=place)
+            yield self._sample(one, name_of(one["id"], place))
 
     def _refuse_unfinished(self) -> None:
         status = self.header.get("status", "not finished")
         if status != "success" and not self.options.errors:
-            error = (self.header.get("error") or {}).get("message", "")
+            error = part_of(self.header, "error", self.where).get("message", "")
             because = f": {shorten(error)}" if error else ""
             raise BadInput(f"the evaluation is {status}, so that samples may lack{because}", where=self.where, fix=_FIX)
 
-    def _sample(self, one: Mapping[str, Any]) -> LoggedAnswer:
-        name, metadata = str(one["id"]), one.get("metadata")
+    def _sample(self, one: Mapping[str, Any], name: str) -> LoggedAnswer:
+        place, metadata = f"{self.where}, sample {name!r}", one.get("metadata")
         epoch = one.get("epoch", 1)
+        if isinstance(epoch, bool) or not isinstance(epoch, int) or not 0 < epoch < _MOST_EPOCHS:
+            raise BadInput(f"found {shorten(epoch)}", where=place, field="epoch", fix="epochs are numbered from 1")
         error = one.get("error")
-        error = error.get("message", "") if isinstance(error, dict) else error
-        score = None if error else self._score(one, name)
+        error = error.get("message", "") or "no message" if isinstance(error, dict) else error
+        score = None if error else self._score(one, place)
         labels = named_labels(metadata)
-        targets = [str(text) for text in _listed(one.get("target")) if str(text).strip()]
-        answer = None if score is None else as_text(score.get("answer")) or ""
+        targets = [text for text in _texts(one.get("target"), place, "target") if text.strip()]
+        answer = None if score is None else _answer(score.get("answer"), place)
         if answer and label_key(answer) in map(label_key, targets):
             answer = targets[0]
         letters = _by_letter(one.get("choices"))
         chosen = letters.get(targets[0]) if targets else None, letters.get((answer or "").strip())
         return LoggedAnswer(
             name,
-            str(self.header.get("eval", {}).get("model", "")) or "model",
+            self._model,
             translated(targets[0], labels) if targets else None,
             translated(answer, labels),
-            epoch if isinstance(epoch, int) else 1,
+            epoch,
             _grade(score),
             f"ended with an error: {shorten(error)}" if error else "",
             _text_of(one.get("input")),
@@ -118,35 +137,59 @@ class _Log:
             (None, None) if labels else chosen,
         )
 
-    def _score(self, one: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    def _score(self, one: Mapping[str, Any], place: str) -> Mapping[str, Any] | None:
         scores, wanted = one.get("scores") or {}, self.options.scorer
         if not isinstance(scores, dict) or not all(isinstance(score, dict) for score in scores.values()):
-            raise BadInput(f"found {shorten(scores)}", where=f"{self.where}, sample {name!r}", field="scores")
+            raise BadInput(f"found {shorten(scores)}", where=place, field="scores")
         if wanted and scores and wanted not in scores:
             fix = f"there is {', '.join(scores)}"
-            raise BadInput(f"has no scorer {wanted!r}", where=f"{self.where}, sample {name!r}", field="scorer", fix=fix)
+            raise BadInput(f"has no scorer {wanted!r}", where=place, field="scorer", fix=fix)
         if len(scores) > 1 and not wanted:
             fix = f"choose one with --scorer NAME: {', '.join(scores)}"
-            raise BadInput(f"has {len(scores)} scores", where=f"{self.where}, sample {name!r}", fix=fix)
+            raise BadInput(f"has {len(scores)} scores", where=place, fix=fix)
         return scores.get(wanted or next(iter(scores), ""))
 
 
 def _whole(table: pl.DataFrame, log: _Log) -> pl.DataFrame:
-    """The table, after a check that it has all samples that were to be asked."""
-    asked = [str(name) for name in log.header.get("eval", {}).get("dataset", {}).get("sample_ids") or ()]
-    results = log.header.get("results") or {}
-    total = results.get("total_samples", 0)
-    epochs = max(1, total // len(asked)) if asked and isinstance(total, int) else 1
-    there = set(table["id"].to_list())
-    lacking = [name for name in asked if name not in there] if total == len(asked) * epochs else []
-    if lacking and not log.options.errors:
-        message = f"is not in the log, which has {len(there):,} of {len(asked):,} samples"
-        raise BadInput(message, where=f"{log.where}, sample {lacking[0]!r}", fix=_FIX)
+    """The table, after a check that it has all samples that were to be asked, in all epochs."""
+    given = part_of(log.about, "dataset", log.where).get("sample_ids") or ()
+    total = part_of(log.header, "results", log.where).get("total_samples")
+    if not isinstance(given, list | tuple):
+        raise BadInput(f"found {shorten(given)}", where=log.where, field="sample_ids", fix=_FIX)
+    if log.options.errors or not given or not isinstance(total, int):
+        return table
+    epochs, rest = divmod(total, len(given))
+    if rest or not epochs:  # some were left out on purpose
+        return table
+    there = pl.sum_horizontal(pl.lit(1), pl.col(f"^{AGAIN}.*$").is_not_null()).alias("there")
+    counted = table.select("id", there if epochs > 1 else pl.lit(1).alias("there"))
+    asked = pl.DataFrame({"id": [str(one) for one in given]})
+    known = asked.join(counted, on="id", how="left", maintain_order="left").with_columns(pl.col("there").fill_null(0))
+    lacking = known.filter(pl.col("there") < epochs)
+    if lacking.height:
+        name, found = lacking.row(0)
+        message = f"lacks {epochs - found} of its {epochs} epochs: the log" if found else "is not in the log, which"
+        message = f"{message} has {known['there'].sum():,} of {total:,} samples"
+        raise BadInput(message, where=f"{log.where}, sample {name!r}", fix=_FIX)
     return table
 
 
-def _listed(target: Any) -> list[Any]:
-    return target if isinstance(target, list) else [] if target is None else [target]
+def _texts(given: Any, where: str, name: str) -> list[str]:
+    """One text or several, of a field that may lack."""
+    listed = given if isinstance(given, list) else [] if given is None else [given]
+    texts = [text for one in listed if (text := as_text(one)) is not None]
+    if len(texts) < len(listed):
+        raise BadInput(f"found {shorten(given)}", where=where, field=name, fix="give a text, or a list of texts")
+    return texts
+
+
+def _answer(given: Any, where: str) -> str:
+    """What a scorer took for the answer; "" where it found none."""
+    if isinstance(given, list | dict):
+        raise BadInput(
+            f"found {shorten(given)}", where=where, field="answer", fix="choose another scorer: --scorer NAME"
+        )
+    return as_text(given) or ""
 
 
 def _by_letter(choices: Any) -> dict[str, str]:
@@ -174,10 +217,11 @@ def _text_of(given: Any) -> str | None:
 
 
 class ZipMember(NamedTuple):
-    """A member of a zip file: how it is compressed, how long, and where."""
+    """A member of a zip file: how it is compressed, its checksum, how long it is, and where."""
 
     name: str
     method: int
+    checksum: int
     compressed: int
     size: int
     place: int
@@ -211,12 +255,12 @@ def _directory(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
         if len(entry) < 46 or entry[:4] != _ENTRY:
             raise BadInput("its directory is damaged", where=where, fix=_FIX)
         method = struct.unpack("<H", entry[10:12])[0]
-        compressed, size, name, extra, comment = struct.unpack("<IIHHH", entry[20:34])
+        checksum, compressed, size, name, extra, comment = struct.unpack("<IIIHHH", entry[16:34])
         sizes = [size, compressed, struct.unpack("<I", entry[42:46])[0]]
         text = content[place + 46 : place + 46 + name].decode("utf-8", "replace")
         more = content[place + 46 + name : place + 46 + name + extra]
         size, compressed, start = _wide(sizes, more) if _FULL in sizes else sizes
-        yield ZipMember(text, method, compressed, size, start)
+        yield ZipMember(text, method, checksum, compressed, size, start)
         place += 46 + name + extra + comment
 
 
@@ -232,10 +276,55 @@ def _wide(sizes: list[int], extra: bytes) -> list[int]:
     return sizes
 
 
-def _open(one: ZipMember, content: mmap.mmap, where: str) -> IO[bytes]:
+class _Content:
+    """The content of a member, decompressed while it is read; at its end, the checksum must be right."""
+
+    def __init__(self, one: ZipMember, content: mmap.mmap, where: str):
+        self._one, self._where, self._checksum = one, where, 0
+        self._stream = _open(one, content, where)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes; b"" at the end."""
+        try:
+            chunk = self._stream.read(size)
+        except (zlib.error, _zstd_error()) as error:
+            raise BadInput(f"cannot be decompressed: {error}", where=self._where, fix=_FIX) from error
+        self._checksum = zlib.crc32(chunk, self._checksum)
+        if (not chunk or size < 0) and self._checksum != self._one.checksum:
+            raise BadInput("is damaged: its checksum differs", where=self._where, fix=_FIX)
+        return chunk
+
+
+class _Inflated:
+    """A deflated member, of which a piece is in memory at a time."""
+
+    def __init__(self, content: mmap.mmap, place: int, length: int):
+        self._content, self._place, self._end = content, place, place + length
+        self._decoder = zlib.decompressobj(-15)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes; b"" at the end."""
+        if size < 0:
+            return b"".join(iter(lambda: self.read(_CHUNK), b""))
+        while not self._decoder.eof:
+            packed = self._decoder.unconsumed_tail or self._content[self._place : min(self._end, self._place + _CHUNK)]
+            self._place += 0 if self._decoder.unconsumed_tail else len(packed)
+            if chunk := self._decoder.decompress(packed, size):
+                return chunk
+            if not packed:
+                raise zlib.error("it ends too early")
+        return b""
+
+
+def _open(one: ZipMember, content: mmap.mmap, where: str) -> Readable:
     """The content of a member, decompressed while it is read."""
-    name, extra = struct.unpack("<HH", content[one.place + 26 : one.place + 30])
+    head = content[one.place : one.place + 30]
+    if len(head) < 30:
+        raise BadInput("is cut off", where=where, fix=_FIX)
+    name, extra = struct.unpack("<HH", head[26:])
     begin = one.place + 30 + name + extra
+    if one.method == _DEFLATED:
+        return _Inflated(content, begin, one.compressed)
     raw = content[begin : begin + one.compressed]
     if one.method == _ZSTD:
         try:
@@ -243,21 +332,16 @@ def _open(one: ZipMember, content: mmap.mmap, where: str) -> IO[bytes]:
         except ImportError:
             raise MissingExtra("a log of Inspect that is compressed with zstd", "inspect") from None
         return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-    if one.method == _DEFLATED:
-        return io.BytesIO(zlib.decompress(raw, -15))
     if one.method == _STORED:
         return io.BytesIO(raw)
-    raise BadInput(f"is compressed by method {one.method}", where=f"{where}, {one.name}", fix="use a .json log")
+    raise BadInput(f"is compressed by method {one.method}", where=where, fix="use a .json log")
 
 
 def _loaded(one: ZipMember, content: mmap.mmap, where: str) -> Any:
     try:
-        with _open(one, content, where) as stream:
-            return json.loads(stream.read())
-    except OtherwordsError:
-        raise
-    except Exception as error:  # zlib's and zstandard's own, and broken JSON
-        raise BadInput(f"cannot be read: {error}", where=where, fix=_FIX) from error
+        return json.loads(_Content(one, content, where).read())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"broken JSON: {error}", where=where, fix=_FIX) from error
 
 
 def _summaries(members: Mapping[str, ZipMember], content: mmap.mmap, where: str) -> Iterator[Any]:
@@ -265,11 +349,7 @@ def _summaries(members: Mapping[str, ZipMember], content: mmap.mmap, where: str)
     parts = [one for name, one in members.items() if name.startswith("_journal/summaries/")]
     for one in [members["summaries.json"]] if "summaries.json" in members else sorted(parts):
         place = f"{where}, {one.name}"
-        with _open(one, content, where) as stream:
-            try:
-                yield from JsonReader(stream, place).elements((), lambda *_: None)
-            except (zlib.error, _zstd_error()) as error:
-                raise BadInput(f"cannot be decompressed: {error}", where=place, fix=_FIX) from error
+        yield from JsonReader(_Content(one, content, place), place).elements((), lambda *_: None)
 
 
 def _sample_files(members: Mapping[str, ZipMember], content: mmap.mmap, where: str) -> Iterator[Any]:

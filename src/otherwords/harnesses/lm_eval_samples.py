@@ -13,6 +13,7 @@ import polars as pl
 from ..errors import BadInput, shorten
 from ..storage.tables import parse_json
 from .samples import (
+    LETTERS,
     RIGHT,
     WRONG,
     LoggedAnswer,
@@ -21,6 +22,7 @@ from .samples import (
     as_text,
     named_columns,
     named_labels,
+    part_of,
     softmax,
     translated,
 )
@@ -41,13 +43,15 @@ class _SampleFile:
     """A file of samples."""
 
     def __init__(self, path: Path, options: LogOptions):
-        self.path, self.options, self.results = path, options, _results(path)
+        self.path, self.options = path, options
+        self._beside = str(_beside(path))
+        self.results = _results(path)
         self._filters: set[str] = set()
 
     @property
     def _model(self) -> str:
         """The model: as the results name it, else as the folder is called."""
-        named = self.results.get("model_name") or (self.results.get("config") or {}).get("model_args")
+        named = self.results.get("model_name") or part_of(self.results, "config", self._beside).get("model_args")
         name = as_text(named) if named else None
         return name or self.path.absolute().parent.name.replace("__", "/")
 
@@ -81,17 +85,19 @@ class _SampleFile:
         name = next((str(doc[key]) for key in _NAMES if as_text(doc.get(key)) is not None), str(one["doc_id"]))
         place = f"{where}, sample {name!r}"
         choices, labels = _choices(one, place), named_labels(doc)
-        named = [translated(text, labels) or "" for text in choices]
-        gold, shares = _gold(one["target"], named, labels), dict[str, Any]()
-        if named:
+        columns, grade, text = named_columns(doc), _grade(one), _first_argument(one) if self.options.texts else None
+        if choices:
+            named = tuple(translated(text, labels) or "" for text in choices)
             logs = _logs(one["filtered_resps"], len(named), place)
-            answers = [named[logs.index(max(logs))]]
-            shares = dict(zip((f"p:{label}" for label in named), softmax(logs), strict=True))
-        else:
-            answers = [translated(text, labels) or "" for text in _texts(one["filtered_resps"], place)]
-        grade, text = _grade(one), _first_argument(one) if self.options.texts else None
-        for epoch, answer in enumerate(answers):
-            columns = {**named_columns(doc), **shares}
+            right, best = _place_of(one["target"], choices), logs.index(max(logs))
+            gold = translated(as_text(one["target"]), labels) if right is None else LETTERS[right]
+            chosen = None if right is None else named[right], named[best]
+            shares = tuple(softmax(logs))
+            yield LoggedAnswer(name, model, gold, LETTERS[best], 0, grade, "", text, columns, named, chosen, shares)
+            return
+        gold = translated(as_text(one["target"]), labels)
+        for epoch, given in enumerate(_texts(one["filtered_resps"], place)):
+            answer = translated(given, labels) or ""
             yield LoggedAnswer(name, model, gold, answer, epoch, grade, "", text, columns, tuple(labels.values()))
 
     def _refuse_fewer(self, count: int) -> None:
@@ -100,7 +106,10 @@ class _SampleFile:
             raise BadInput(
                 f"no filter is called {self.options.scorer!r}", where=str(self.path), field="scorer", fix=fix
             )
-        expected = (self.results.get("n-samples") or {}).get(_task_of(self.path), {}).get("effective", 0)
+        of_task = part_of(part_of(self.results, "n-samples", self._beside), _task_of(self.path), self._beside)
+        expected = of_task.get("effective", 0)
+        if not isinstance(expected, int):
+            raise BadInput(f"found {shorten(expected)}", where=self._beside, field="effective", fix=_FIX)
         if count < expected and not self.options.errors:
             message = f"has {count:,} of {expected:,} samples"
             raise BadInput(message, where=f"{self.path}, after sample {count}", fix=_FIX)
@@ -111,23 +120,31 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
         one = parse_json(line.decode())
     except ValueError as error:
         raise BadInput(str(error), where=where, fix=_FIX) from None
-    lacking = [name for name in ("doc_id", "doc", "target", "filtered_resps") if name not in one]
-    if not isinstance(one, dict) or lacking:
-        raise BadInput(f"lacks {', '.join(lacking)}", where=where, fix="give a file that --log_samples wrote")
+    fix = "give a file that --log_samples wrote"
+    if not isinstance(one, dict):
+        raise BadInput(f"found {shorten(one)} instead of a sample", where=where, fix=fix)
+    if lacking := [name for name in ("doc_id", "doc", "target", "filtered_resps") if name not in one]:
+        raise BadInput(f"lacks {', '.join(lacking)}", where=where, fix=fix)
     return one
 
 
 def _results(path: Path) -> dict[str, Any]:
     """What the file of results beside a file of samples says; nothing where there is none."""
-    date = path.stem.rpartition("_")[2]
-    beside = path.with_name(f"results_{date}.json")
+    beside = _beside(path)
     if not beside.is_file():
         return {}
     try:
         found = json.loads(beside.read_bytes())
     except (ValueError, RecursionError) as error:
         raise BadInput(f"cannot be read: {error}", where=str(beside), fix=_FIX) from error
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        raise BadInput(f"found {shorten(found)} instead of results", where=str(beside), fix=_FIX)
+    return found
+
+
+def _beside(path: Path) -> Path:
+    """The file of results beside a file of samples."""
+    return path.with_name(f"results_{path.stem.rpartition('_')[2]}.json")
 
 
 def _task_of(path: Path) -> str:
@@ -139,13 +156,13 @@ def _choices(one: Mapping[str, Any], where: str) -> list[str]:
     given = one.get("arguments")
     if isinstance(given, dict):  # as files have it: gen_args_0, gen_args_1, ...
         given = [list(some.values()) if isinstance(some, dict) else some for some in given.values()]
-    if not isinstance(given, list) or not all(isinstance(some, list) and some for some in given):
+    if not isinstance(given, list) or not given or not all(isinstance(some, list) and some for some in given):
         raise BadInput(f"found {shorten(given)}", where=where, field="arguments", fix=_FIX)
     pairs = [some for some in given if len(some) > 1 and isinstance(some[1], str)]
     half = pairs[len(pairs) // 2 :]
     if pairs and all(not some[0] for some in half):  # likelihoods without the question, for mutual information
         pairs = pairs[: len(pairs) // 2]
-    return [some[1].strip() for some in pairs]
+    return [(as_text(some[1]) or "").strip().replace("\0", "\ufffd") for some in pairs[: len(LETTERS)]]
 
 
 def _logs(given: Any, count: int, where: str) -> list[float]:
@@ -153,7 +170,8 @@ def _logs(given: Any, count: int, where: str) -> list[float]:
         logs = [float(one[0]) for one in given[:count]]
     except (TypeError, ValueError, IndexError, KeyError):
         logs = []
-    if len(logs) < count or any(math.isnan(one) for one in logs):
+    best = max(logs, default=math.nan)  # -inf is what cannot be; if all are, there is no answer
+    if len(logs) < count or any(math.isnan(one) for one in logs) or not math.isfinite(best):
         raise BadInput(f"found {shorten(given)}", where=where, field="filtered_resps", fix=_FIX)
     return logs
 
@@ -167,17 +185,19 @@ def _texts(given: Any, where: str) -> list[str]:
     return texts
 
 
-def _gold(target: Any, named: list[str], labels: Mapping[str, str]) -> str | None:
-    """The right label: the place of a choice, or a text."""
-    text = as_text(target)
-    if named and text is not None and text.strip().isdecimal() and int(text) < len(named):
-        return named[int(text)]
-    return translated(text, labels)
+def _place_of(target: Any, choices: list[str]) -> int | None:
+    """The place of the right choice, which its number or its text says; None where neither does."""
+    text = (as_text(target) or "").strip()
+    if text in choices and not text.isdecimal():
+        return choices.index(text)
+    places = {str(place): place for place in range(len(choices))}
+    return places.get(text)
 
 
 def _grade(one: Mapping[str, Any]) -> str | None:
     """Right or wrong, where one of the metrics says so."""
-    names = one.get("metrics") or ()
+    given = one.get("metrics")
+    names = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
     value = next((one[name] for name in ("acc", "exact_match", *names) if name in one), None)
     return {1.0: RIGHT, 0.0: WRONG}.get(float(value)) if isinstance(value, int | float) else None
 

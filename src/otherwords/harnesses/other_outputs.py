@@ -21,6 +21,7 @@ from .samples import (
     as_text,
     named_columns,
     named_labels,
+    part_of,
     translated,
 )
 
@@ -44,7 +45,7 @@ def _promptfoo(path: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
         where = f"{path}, result {number}"
         if not isinstance(one, dict) or not isinstance(one.get("vars", {}), dict):
             raise BadInput(f"found {shorten(one)}", where=where, fix="give a file that promptfoo eval -o wrote")
-        prompts.add(str((one.get("prompt") or {}).get("label", "")))
+        prompts.add(str(part_of(one, "prompt", where).get("label", "")))
         yield _result(one, where, several=len(prompts) > 1)
 
 
@@ -66,23 +67,24 @@ def _line(line: bytes, where: str) -> Any:
 
 
 def _result(one: Mapping[str, Any], where: str, *, several: bool) -> LoggedAnswer:
-    case, response = one.get("testCase") or {}, one.get("response") or {}
-    given = {**(case.get("metadata") or {}), **(one.get("vars") or {})}
+    case, response = part_of(one, "testCase", where), part_of(one, "response", where)
+    given = {**part_of(case, "metadata", where), **part_of(one, "vars", where)}
     name = as_text(given.get("id")) or as_text(one.get("testIdx"))
     if name is None:
         raise BadInput("has no id", where=where, fix="give each test a variable `id`, or keep testIdx in the output")
-    provider, labels = one.get("provider") or {}, named_labels(given)
-    model = provider if isinstance(provider, str) else str(provider.get("label") or provider.get("id") or "model")
-    prompt = one.get("prompt") or {}
+    provider, labels, prompt = one.get("provider"), named_labels(given), part_of(one, "prompt", where)
+    if not isinstance(provider, str):
+        about = part_of(one, "provider", where)
+        provider = as_text(about.get("label") or None) or as_text(about.get("id") or None) or "model"
     error = as_text(one.get("error")) if response.get("output") is None else None
     output = response.get("output")
     answer = output if isinstance(output, str) else None if output is None else json.dumps(output)
     return LoggedAnswer(
         name,
-        f"{model}@{prompt.get('label')}" if several else model,
+        f"{provider}@{prompt.get('label')}" if several else provider,
         translated(as_text(given.get("label")) or _expected(case), labels),
         translated(answer, labels),
-        grade={True: RIGHT, False: WRONG}.get(one.get("success")),  # type: ignore[arg-type]
+        grade=None if not isinstance(one.get("success"), bool) else RIGHT if one["success"] else WRONG,
         error=f"ended with an error: {shorten(error)}" if error else "",
         input=as_text(prompt.get("raw")),
         columns=named_columns(given),
@@ -127,9 +129,10 @@ def _helm(file: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
             where = f"{file}, request {number}"
             try:
                 key, likelihood, sample = _request_state(one, header)
-            except (KeyError, TypeError, AttributeError, IndexError) as error:
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
                 fix = "give the folder of a run that helm-run has finished"
-                raise BadInput(f"lacks {error}", where=where, fix=fix) from None
+                said = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
+                raise BadInput(said, where=where, fix=fix) from None
             if best and best[0] == key and likelihood <= best[1]:
                 continue
             if best and best[0] != key:
@@ -144,6 +147,8 @@ def _request_state(one: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[t
     instance, mapping = one["instance"], one.get("output_mapping") or {}
     perturbation = (instance.get("perturbation") or {}).get("name", "")
     trial, reference = int(one.get("train_trial_index") or 0), one.get("reference_index")
+    if not 0 <= trial < 1_000_000:
+        raise ValueError(f"train_trial_index is {shorten(trial)}")
     correct = [ref["output"]["text"] for ref in instance.get("references") or () if "correct" in ref.get("tags", ())]
     completions = (one.get("result") or {}).get("completions") or ()
     answer: str | None = completions[0]["text"].strip() if completions else None
@@ -152,6 +157,8 @@ def _request_state(one: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[t
     answer = None if answer is None else mapping.get(answer, answer)
     if answer is not None and answer in correct:
         answer = correct[0]
+    if as_text(instance["id"]) is None:
+        raise KeyError("id")
     name = f"{instance['id']}#{perturbation}"
     spec = header.get("adapter_spec") or one.get("adapter_spec") or {}
     model = str(spec.get("model") or spec.get("model_deployment") or one["request"].get("model") or "model")

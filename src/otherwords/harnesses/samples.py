@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -28,9 +28,9 @@ RIGHT, WRONG = "right", "wrong"
 #: The text that was asked about, where a report needs it.
 INPUT = "input"
 #: Columns for a while: no metadata is called so.
-_CHOICES, _CHOSEN = "\0choices", ("\0gold", "\0pred")
+_CHOICES, _CHOSEN, _SHARE = "\0choices", ("\0gold", "\0pred"), "\0share:"
 #: What the choices of a sample are called, in their order.
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1_000)))
 _OWN = ("id", "epoch", "model", "gold", "pred", "grade", INPUT)
 
 
@@ -57,8 +57,8 @@ class LoggedAnswer:
     """One answer of a log: of which sample, in which epoch, the right label, the one given, and what else is known.
 
     `pred` is None where there is no answer, `error` says why. `columns` are further columns: metadata and p:LABEL.
-    `choices` are all labels that could be given, where that is known. Where `gold` and `pred` are letters, `chosen` is
-    what these stand for.
+    `choices` are all labels that could be given, where that is known, and `shares` how probable each was. Where `gold`
+    and `pred` are letters, `chosen` is what these stand for.
     """
 
     id: str
@@ -72,6 +72,7 @@ class LoggedAnswer:
     columns: Mapping[str, Any] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
     chosen: tuple[str | None, str | None] = (None, None)
+    shares: tuple[float, ...] = ()
 
 
 def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -> pl.DataFrame:
@@ -101,10 +102,13 @@ def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame
     more = dict.fromkeys(name for one in samples for name in one.columns if name not in _OWN)
     columns |= {name: [one.columns.get(name) for one in samples] for name in more}
     if any(one.choices for one in samples):
-        columns[_CHOICES] = ["\0".join(sorted(one.choices)) for one in samples]
+        columns[_CHOICES] = ["\0".join(one.choices) for one in samples]
         columns |= {name: [one.chosen[place] for one in samples] for place, name in enumerate(_CHOSEN)}
+        for place in range(max(len(one.shares) for one in samples)):
+            columns[f"{_SHARE}{place}"] = [one.shares[place] if place < len(one.shares) else None for one in samples]
     kinds = {
-        name: pl.Int64 if name == "epoch" else pl.Float64 if name.startswith("p:") else pl.String for name in columns
+        name: pl.Int64 if name == "epoch" else pl.Float64 if name.startswith(("p:", _SHARE)) else pl.String
+        for name in columns
     }
     return pl.DataFrame(columns, schema=kinds, strict=False)
 
@@ -113,13 +117,34 @@ def _without_letters(table: pl.DataFrame) -> pl.DataFrame:
     """The table with what letters stand for, if that is the same few texts in all samples; else with the letters."""
     if _CHOICES not in table.columns:
         return table
-    if table[_CHOICES].n_unique() == 1:
-        gold, pred = _CHOSEN
+    orders = [text.split("\0") for text in table[_CHOICES].unique(maintain_order=True).fill_null("")]
+    labels = orders[0]
+    gold, pred = _CHOSEN
+    if len(set(labels)) == len(labels) and all(sorted(one) == sorted(labels) for one in orders):
         table = table.with_columns(pl.coalesce(gold, "gold").alias("gold"), pl.coalesce(pred, "pred").alias("pred"))
+        table = _with_shares(table, {label: [one.index(label) for one in orders] for label in labels}, orders)
     elif any(table[name].count() for name in _CHOSEN):
-        most = max(text.count("\0") for text in table[_CHOICES].unique())
-        table = table.with_columns(pl.lit("\0".join(LETTERS[: most + 1])).alias(_CHOICES))
-    return table.drop(_CHOSEN)
+        letters = LETTERS[: max(map(len, orders))]
+        table = _with_shares(table, {letter: [place] for place, letter in enumerate(letters)}, ())
+        if _SHARE + "0" in table.columns:  # a sample may have fewer choices than others
+            known = pl.col(_SHARE + "0").is_not_null()
+            table = table.with_columns(pl.when(known).then(pl.col(f"p:{one}").fill_null(0.0)) for one in letters)
+        table = table.with_columns(pl.lit("\0".join(letters)).alias(_CHOICES))
+    return table.select(pl.exclude(r"^\x00(gold|pred|share:\d+)$"))
+
+
+def _with_shares(table: pl.DataFrame, places: Mapping[str, list[int]], orders: Sequence[list[str]]) -> pl.DataFrame:
+    """The table with the probability of each label, which stands at its place in the choices of a sample."""
+    if f"{_SHARE}0" not in table.columns:
+        return table
+    shares = {}
+    for label, where in places.items():
+        named = [pl.col(f"{_SHARE}{place}") for place in where]
+        cases = (
+            pl.when(pl.col(_CHOICES) == "\0".join(one)).then(share) for one, share in zip(orders, named, strict=False)
+        )
+        shares[f"p:{label}"] = named[0] if len(set(where)) == 1 else pl.coalesce(*cases)
+    return table.with_columns(**shares)
 
 
 def _refuse_ungraded(table: pl.DataFrame, where: str, options: LogOptions) -> None:
@@ -198,7 +223,25 @@ def as_text(value: Any) -> str | None:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str) and not value.isascii():  # half of a surrogate pair is valid JSON, and no text
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return str(value) if isinstance(value, str | int | float) else None
+
+
+def name_of(value: Any, where: str) -> str:
+    """The id of a sample, which is a text or a whole number."""
+    name = as_text(value)
+    if name is None or isinstance(value, bool | float):
+        raise BadInput(f"found {shorten(value)}", where=where, field="id", fix="give each sample a text or a number")
+    return name
+
+
+def part_of(given: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+    """An object within another, which may lack; what is no object is refused."""
+    value = given.get(name)
+    if value is not None and not isinstance(value, Mapping):
+        raise BadInput(f"found {shorten(value)}", where=where, field=name, fix="the log is damaged, or of another kind")
+    return value or {}
 
 
 def named_columns(given: Any) -> dict[str, Any]:
@@ -206,7 +249,8 @@ def named_columns(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         return {}
     texts = {str(name): as_text(value) for name, value in given.items()}
-    return {name: text for name, text in texts.items() if text is not None and len(text) <= _LONG and name not in _OWN}
+    kept = {name: text for name, text in texts.items() if text is not None and len(text) <= _LONG}
+    return {name: text for name, text in kept.items() if name not in _OWN and not name.startswith((AGAIN, "\0"))}
 
 
 def named_labels(given: Any) -> dict[str, str]:
@@ -243,10 +287,18 @@ def softmax(logs: Sequence[float]) -> list[float]:
 _DECODER = json.JSONDecoder()
 
 
+class Readable(Protocol):
+    """What bytes are read from, piece by piece."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most so many; b"" at the end."""
+        ...
+
+
 class JsonReader:
     """Reads a JSON text from a stream; of one list in it, one element is in memory at a time."""
 
-    def __init__(self, stream: IO[bytes], where: str):
+    def __init__(self, stream: Readable, where: str):
         self._stream, self.where = stream, where
         self._text, self._place, self._ended = "", 0, False
         self._decode = _incremental()
