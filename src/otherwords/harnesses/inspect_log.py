@@ -24,10 +24,10 @@ from .samples import (
     LETTERS,
     RIGHT,
     WRONG,
+    ByteStream,
     JsonReader,
     LoggedAnswer,
     LogOptions,
-    Readable,
     as_table,
     as_text,
     name_of,
@@ -316,7 +316,7 @@ class _Inflated:
         return b""
 
 
-def _open(one: ZipMember, content: mmap.mmap, where: str) -> Readable:
+def _open(one: ZipMember, content: mmap.mmap, where: str) -> ByteStream:
     """The content of a member, decompressed while it is read."""
     head = content[one.place : one.place + 30]
     if len(head) < 30:

@@ -287,7 +287,7 @@ def softmax(logs: Sequence[float]) -> list[float]:
 _DECODER = json.JSONDecoder()
 
 
-class Readable(Protocol):
+class ByteStream(Protocol):
     """What bytes are read from, piece by piece."""
 
     def read(self, size: int = -1, /) -> bytes:
@@ -298,7 +298,7 @@ class Readable(Protocol):
 class JsonReader:
     """Reads a JSON text from a stream; of one list in it, one element is in memory at a time."""
 
-    def __init__(self, stream: Readable, where: str):
+    def __init__(self, stream: ByteStream, where: str):
         self._stream, self.where = stream, where
         self._text, self._place, self._ended = "", 0, False
         self._decode = _incremental()
