@@ -37,7 +37,7 @@ from otherwords.papers.merge_suite import (
     read_answers,
     share,
 )
-from otherwords.papers.merge_variants import read_ratings
+from otherwords.papers.merge_variants import read_corrected, read_ratings
 from otherwords.papers.protocol import run_paper
 from otherwords.pipeline import score
 
@@ -191,6 +191,25 @@ def test_a_wrong_mark_is_named(tmp_path, row):
     (tmp_path / "marks.csv").write_text(f"id,fluency,reasoning\n{row}\n")
     with refuses(BadInput):
         read_ratings([str(tmp_path / "marks.csv")])
+
+
+def test_what_the_forms_of_annotate_gave_is_read(tmp_path):
+    """Forms fluency and label, as `verdicts export` writes them: a row for each question."""
+    head = "variant,question,answer,annotator,adjudicated\n"
+    marks = ["v1,fluency,5,x,false", "v1,reasoning,4,x,false", "v1,why,fine,x,false", "v1,fluency,3,y,false",
+             "v1,reasoning,2,y,false", "v1,fluency,1,z,true", "v1,reasoning,1,z,true"]  # fmt: skip
+    (tmp_path / "fluency.csv").write_text(head + "\n".join(marks) + "\n")
+    ratings = read_ratings([str(tmp_path / "fluency.csv")])
+    assert sorted(ratings) == [("v1", 3, 2, ""), ("v1", 5, 4, "fine")]
+    labels = ["p1,label,neutral,x,false", "p1,label,neutral,y,false", "p1,label,entailment,z,false",
+              "p2,label,neutral,x,false", "p2,label,entailment,y,false",
+              "p3,label,neutral,x,false", "p3,label,neutral,y,false", "p3,label,entailment,z,true"]  # fmt: skip
+    (tmp_path / "labels.csv").write_text(head + "\n".join(labels) + "\n")
+    assert read_corrected(str(tmp_path / "labels.csv")) == {"p1": "neutral", "p3": "entailment"}
+    with refuses(BadInput):
+        read_ratings([str(tmp_path / "labels.csv")])
+    with refuses(BadInput):
+        read_corrected(str(tmp_path / "fluency.csv"))
 
 
 def test_the_template_is_an_experiment():

@@ -1,6 +1,6 @@
 """MERGE's variants (section 4): seeds, shared words, masked-LMs, filters, who accepts what, and what people say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,7 @@ from ..report.figures import Axis, Figure, Panel, Series
 from ..report.tables import Plain, Table, TableCell, TableColumn
 from ..storage.files import seed_for
 from ..storage.tables import write
+from ..validity.people import has_questions, read_verdicts
 from ..variants.masked_lm.counts import CLASS, KEPT, UNLIKELY, filter_rates, overlap, seed_counts, unique_variants
 from ..variants.masked_lm.suggestions import CLASSES, shared_words
 from ..variants.resampling import draws
@@ -187,15 +188,25 @@ def _figure_9(suite: MergeSuite) -> Figure | None:
 
 
 def read_ratings(paths: Sequence[str]) -> list[Rating]:
-    """All ratings; rows in which neither mark is filled in are left out."""
+    """All ratings, of sheets or of the form `fluency`; rows in which neither mark is filled in are left out."""
     found = []
     for path in paths:
-        some = [one for record in plain_records(Path(path)) if (one := _rating(record)) is not None]
+        records = _answered_pages(path) if has_questions(Path(path)) else plain_records(Path(path))
+        some = [one for record in records if (one := _rating(record)) is not None]
         if not some:
             fix = "fill in the columns fluency and reasoning, 1 to 5, or do not name it"
             raise BadInput("has no rating", where=path, field="verdicts", fix=fix)
         found += some
     return found
+
+
+def _answered_pages(path: str) -> Iterator[Record]:
+    """What each annotator said of a variant by the form `fluency`, as a row of a sheet; adjudicators do not rate."""
+    rows = read_verdicts(path).filter(~pl.col("adjudicated"))
+    for (variant, annotator), some in rows.group_by("variant", "annotator", maintain_order=True):
+        marks = dict(some.select("question", "answer").iter_rows())
+        row = {"id": variant, **marks, "explanation": marks.get("why", "")}
+        yield Record(f"{path}, {variant!r} by {annotator}", row)
 
 
 def _rating(record: Record) -> Rating | None:
@@ -212,11 +223,25 @@ def _rating(record: Record) -> Rating | None:
 
 
 def read_corrected(path: str) -> dict[str, str]:
-    """Labels that a person finds right, by the problem's id, from a table with the columns id and label."""
+    """Labels that people find right, by the problem's id, from a table with the columns id and label.
+
+    Of the form `label`, the answer of the adjudicator or of most annotators; where two are as frequent, none.
+    """
+    if path and has_questions(Path(path)):
+        return _most_frequent_labels(path)
     rows = [record.row for record in plain_records(Path(path))] if path else []
     if path and not all("id" in row and "label" in row for row in rows):
         raise BadInput("no columns id and label", where=path, field="corrected", fix="give both")
     return {str(row["id"]): str(row["label"]) for row in rows}
+
+
+def _most_frequent_labels(path: str) -> dict[str, str]:
+    table = read_verdicts(path).filter(question="label")
+    if not table.height:
+        raise BadInput("nobody was asked which label is right", where=path, field="corrected", fix="use the form label")
+    overrides = pl.col("adjudicated") | ~pl.col("adjudicated").any().over("variant")
+    most = table.filter(overrides).group_by("variant").agg(pl.col("answer").mode())
+    return {variant: answers[0] for variant, answers in most.sort("variant").iter_rows() if len(answers) == 1}
 
 
 # Sheets to fill in
@@ -239,7 +264,7 @@ def draw_for_judges(folder: Path, dataset: str, variants: pl.DataFrame, count: i
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             texts = [one for one in drawn.columns if one in ("premise", "hypothesis")]
-            sheet = drawn.select("id", *texts, "label", "replaced", "replacement")
+            sheet = drawn.select("id", "of", *texts, "label", "replaced", "replacement")
             write([sheet.with_columns(pl.lit("").alias(one) for one in ("fluency", "reasoning", "explanation"))], path)
 
 
