@@ -27,7 +27,7 @@ PAYLOADS = [
     *("' OR '1'='1", "1; DROP TABLE people;--", '" OR ""="', "1 UNION SELECT * FROM sessions", "%27%20OR%201=1"),
     *("{{7*7}}", "${7*7}", "<%= 7*7 %>", "#{7*7}", "{% include 'base.html' %}", MARKUP, "javascript:alert(1)"),
     *("-1", "0", "99999999999999999999", "1e9", "NaN", "true", "null", "[]", "1/../2", "١", "1 ", "0x1"),
-    *("a\r\nSet-Cookie: x=1", "%0d%0aSet-Cookie:%20x=1", "x" * 5000, "\ud83d", "‮txt", "𝟙"),
+    *("a\r\nSet-Cookie: x=1", "%0d%0aSet-Cookie:%20x=1", "x" * 5000, "9" * 5000, "\ud83d", "‮txt", "𝟙"),
 ]  # fmt: skip
 
 
@@ -271,7 +271,7 @@ def test_a_list_of_payloads_finds_nothing(sound, role):
 
 
 def test_some_payloads_find_nothing(sound):
-    scan(sound, "annotator", [MARKUP, "99999999999999999999"])
+    scan(sound, "annotator", [MARKUP, "99999999999999999999", "9" * 5000])  # more digits than Python reads
 
 
 def scan(sound, role, payloads):
@@ -285,7 +285,8 @@ def scan(sound, role, payloads):
             continue
         for payload in payloads:
             reply = attack(person, method, path, payload)
-            assert reply is None or reply.status in (200, 303, 400, 401, 403, 404, 405, 413, 421, 422), (path, payload)
+            refused = (400, 401, 403, 404, 405, 413, 414, 421, 422)
+            assert reply is None or reply.status in (200, 303, *refused), (path, payload, reply.status)
             if reply is not None:
                 assert "<script>alert" not in reply.text
                 assert "root:x:" not in reply.text

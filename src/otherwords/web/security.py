@@ -27,6 +27,8 @@ HEADERS = {
 }
 #: The largest body that is read: a page of rewordings of the greatest length.
 LARGEST_BODY = 256 * 1024
+#: The longest path that any page has, in characters, with room: Python refuses to read a number of thousands of digits.
+LONGEST_PATH = 1000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -88,15 +90,17 @@ class Guard:
                 await self.app(scope, receive, send)
             return  # no page uses web sockets
         headers = Headers(scope=scope)
-        refused = self._refused(scope["method"], headers)
+        refused = self._refused(scope["method"], scope["path"], headers)
         if refused:
             await refused(scope, receive, self._with_headers(send, scope["path"]))
             return
         await self.app(scope, _limited(receive), self._with_headers(send, scope["path"]))
 
-    def _refused(self, method: str, headers: Headers) -> PlainTextResponse | None:
+    def _refused(self, method: str, path: str, headers: Headers) -> PlainTextResponse | None:
         if len(headers.getlist("host")) != 1 or not self.hosts.allows(headers["host"]):
             return PlainTextResponse("This name is not served here.", 421)
+        if len(path) > LONGEST_PATH:
+            return PlainTextResponse("This address is too long.", 414)
         if not headers.get("content-length", "0").isdigit() or int(headers.get("content-length", "0")) > LARGEST_BODY:
             return PlainTextResponse("Too large.", 413)
         if method not in _SAFE and not is_same_site(headers, "https" if self.behind_tls else "http"):
