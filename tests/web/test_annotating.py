@@ -80,6 +80,23 @@ def test_undo_opens_the_last_page_again(site):
     assert web.verdict_table(pages.store)["answer"].to_list() == ["unsound"]
 
 
+def test_undo_opens_a_page_again_that_was_skipped_last(site):
+    pages = site("sound", overlap=1)
+    person = invited(pages)
+    first, _ = person.next()
+    person.answer(first, sound="sound")
+    item, _ = person.next()
+    person.post(f"/item/{item}/skip", {"reason": "I cannot decide"})
+    assert person.post("/undo").location == f"/item/{item}"
+    assert person.next()[0] == item
+    assert person.answer(item, sound="unsound").status == 303
+    assert sorted(web.verdict_table(pages.store)["answer"]) == ["sound", "unsound"]
+    assert person.post("/undo").location == f"/item/{item}"
+    person.answer(item, sound="unsound")
+    assert len(judge_all(person, sound="sound")) == 2
+    assert judge_all(invited(pages), sound="sound") == []  # nobody else was given what was taken back
+
+
 def test_undo_without_an_answer_goes_on(site):
     assert invited(site("sound")).post("/undo").location == "/next"
 
@@ -150,6 +167,14 @@ def test_one_does_not_judge_ones_own_work(site):
     assert len(judge_all(invited(pages, pseudonym="lee"), sound="sound")) == 4
 
 
+def test_of_sentences_of_several_writers_none_of_them_judges_any(site):
+    first, second = (dict(row, worker=who) for row, who in zip(NLI[1:3], ("kim", "lee"), strict=True))
+    pages = site("similarity", rows=[NLI[0], first, second], overlap=3)
+    for writer in ("kim", "lee"):
+        assert invited(pages, pseudonym=writer).next() is None
+    assert invited(pages, pseudonym="ki").next()
+
+
 def test_a_reference_is_shown_with_its_sentences_and_itself(site):
     pages = site("similarity", overlap=1)
     person = invited(pages)
@@ -176,10 +201,12 @@ def test_controls_and_test_items_show_who_reads_with_care(site, tmp_path):
     person = invited(pages, pseudonym="kim")
     while found := person.next():
         item, page = found
+        assert len(texts(page)) - 1 in (2, 3)  # beside every reference stands itself, in test items, too
         fields = {name: "50" if name.endswith("similarity") else "yes" for name in inputs(page) if name[0].isdigit()}
         person.post(f"/item/{item}", fields)
     owner = invited(pages, "owner")
-    assert "0 of 4" in owner.get("/overview").text  # three references beside themselves, one test item
+    # four references beside themselves, one of them with the sentence whose answer is known
+    assert "0 of 5" in owner.get("/overview").text
     assert web.verdict_table(pages.store)["variant"].n_unique() == 4
 
 
@@ -342,3 +369,13 @@ def test_a_person_can_be_deleted_and_their_pages_go_to_others(site):
     assert len(judge_all(invited(pages), sound="sound")) == 4
     for ending in ("", "-wal"):
         assert b"kim" not in Path(f"{pages.store.name}{ending}").read_bytes()
+
+
+def test_the_table_for_a_spreadsheet_has_no_formulas(site):
+    pages = site("fluency", overlap=1)
+    person = invited(pages)
+    item, _ = person.next()
+    person.answer(item, fluency="5", reasoning="5", why="=HYPERLINK(1)")
+    owner = invited(pages, "owner")
+    assert ",'=HYPERLINK(1)," in owner.get("/export/verdicts.csv").text
+    assert '"=HYPERLINK(1)"' in owner.get("/export/verdicts.jsonl").text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from annotating import invited, texts
+from annotating import invited, serving, texts, write_rows
 from refusals import refuses
 
 from otherwords import web
@@ -97,6 +98,7 @@ def test_the_documentation_lists_every_form():
         ('rows = "originals"\n' + OWN, "rows"),
         ("context = true\n" + OWN, "context"),
         ("sentences = 99\n" + OWN, "sentences"),
+        ("overlap = 0\n" + OWN, "overlap"),
         (OWN + OWN.partition("\n\n")[2], "question"),
     ],
 )
@@ -136,6 +138,25 @@ def test_answers_are_read_as_they_are_stored(name, task):
 def test_a_text_that_is_too_long_is_refused():
     question = web.FormQuestion("why", "Why?", "text")
     assert question.read("x" * 2001, TASKS["nli"])[1]
+
+
+@pytest.mark.parametrize(("form", "people"), [("paraphrase", 3), ("paraphrase-alone", 3), ("sound", 2)])
+def test_as_many_people_are_asked_as_the_paper_asked(suite, tmp_path, form, people):
+    """ParaNLU: three texts by each of three workers. Who says another number, gets it."""
+    with closing(web.open_project([suite], form, str(tmp_path / "usual.db"))) as store:
+        assert store.about()["overlap"] == people
+    with closing(web.open_project([suite], form, str(tmp_path / "own.db"), web.Settings(overlap=1))) as store:
+        assert store.about()["overlap"] == 1
+
+
+def test_evidence_stands_beside_context_and_inference(tmp_path):
+    """As in ParaNLU, Figure 7."""
+    row = {"id": "h", "premise": "A group walks.", "hypothesis": "They hike.", "update": "They have sticks."}
+    source = write_rows(tmp_path / "scenario.jsonl", [{**row, "label": "strengthener"}])
+    store = web.open_project([source], "paraphrase", str(tmp_path / "own.db"), task="d-nli")
+    with closing(store), serving(store) as pages:
+        _, page = invited(pages).next()
+    assert re.findall(r"<dt>(.*?)</dt>", page) == ["Context", "Inference", "Evidence"]
 
 
 def test_choices_are_shown_in_their_order(site):

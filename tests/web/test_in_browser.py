@@ -206,7 +206,7 @@ def test_javascript_is_not_needed(browser, site, form):
     pages = site(form)
     with joined(browser, pages, java_script_enabled=False) as visit:
         assert work(visit) > 0
-        press(visit.page, visit.page.get_by_role("button", name="Undo the last answer"))
+        press(visit.page, visit.page.get_by_role("button", name="Undo the last page"))
         assert "/item/" in visit.page.url
         visit.page.get_by_text("Skip this page").click()
         press(visit.page, visit.page.get_by_role("button", name="Skip", exact=True))

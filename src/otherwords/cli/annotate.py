@@ -56,7 +56,12 @@ def annotate(
             "--annotators", metavar="N", help="How many annotators there should be; missing ones are invited.", min=0
         ),
     ] = 2,
-    overlap: Annotated[int, typer.Option("--overlap", metavar="N", help="How many people judge each item.", min=1)] = 2,
+    overlap: Annotated[
+        int | None,
+        typer.Option(
+            "--overlap", metavar="N", help="How many people answer each item. Default: 2, or what the form says.", min=1
+        ),
+    ] = None,
     mode: Annotated[
         str,
         typer.Option(

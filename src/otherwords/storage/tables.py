@@ -92,7 +92,7 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
 
 def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
     if SAFE_CSV.get() and target.suffix in (".csv", ".tsv"):
-        table = _without_formulas(table)
+        table = without_formulas(table)
     if target.suffix in (".csv", ".tsv"):
         table = _without_nesting(table)
     if target.suffix == ".parquet":
@@ -118,10 +118,10 @@ def _without_nesting(table: pl.LazyFrame) -> pl.LazyFrame:
     return table.with_columns(pl.col(nested).map_batches(spelled, return_dtype=pl.String)) if nested else table
 
 
-def _without_formulas(table: pl.LazyFrame) -> pl.LazyFrame:
+def without_formulas(table: pl.LazyFrame) -> pl.LazyFrame:
     """The same table with an apostrophe before names and texts that a spreadsheet would run as formulas.
 
-    >>> _without_formulas(pl.LazyFrame({"text": ["=1+1", "1+1", "- So?"], "n": [-1, 0, 1]})).collect()["text"].to_list()
+    >>> without_formulas(pl.LazyFrame({"text": ["=1+1", "1+1", "- So?"], "n": [-1, 0, 1]})).collect()["text"].to_list()
     ["'=1+1", '1+1', "'- So?"]
     """
     shown = table.with_columns(pl.col(pl.String).str.replace(f"({_FORMULA})", "'${1}"))

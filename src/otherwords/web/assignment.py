@@ -56,7 +56,7 @@ _HELD = sa.text(
 _GIVEN = sa.text("select count(*) from assignments where person = :person and not adjudicated")
 _NOT_HAD = (
     "not exists (select 1 from assignments where person = :person and item = items.id) "
-    "and (author is null or author <> :pseudonym)"
+    "and (author is null or replace('|' || author || '|', '|' || :pseudonym || '|', '') = '|' || author || '|')"
 )
 _OPEN = "batch is not null and not is_test and taken < :overlap"
 #: The order of a person: a page that somebody has begun first, then by the person's own factor.
@@ -84,6 +84,8 @@ _DONE = sa.text(
     "update assignments set done_at = :now, seconds = coalesce(seconds, :now - given_at) "
     "where person = :person and item = :item and skipped is null"
 )
+#: When a person was done with a page, with an answer or without.
+_ENDED = sa.func.coalesce(ASSIGNMENTS.c.done_at, ASSIGNMENTS.c.given_at + ASSIGNMENTS.c.seconds, ASSIGNMENTS.c.given_at)
 _CLEAR = sa.text("delete from answers where person = :person and item = :item")
 _STORE = sa.text(
     "insert into answers (person, item, part, question, answer) values (:person, :item, :part, :question, :answer)"
@@ -253,7 +255,9 @@ def skip(store: Store, person: Person, item: int, reason: str) -> bool:
     """Give a page back with a reason; somebody else gets it. False where the person does not hold it."""
     with store.writing(giving_out=True) as connection:
         held = sa.and_(_own(person), ASSIGNMENTS.c.item == item, ASSIGNMENTS.c.skipped.is_(None))
-        changed = connection.execute(sa.update(ASSIGNMENTS).where(held).values(skipped=reason, done_at=None))
+        spent = time.time() - ASSIGNMENTS.c.given_at
+        skipping = sa.update(ASSIGNMENTS).where(held).values(skipped=reason, done_at=None, seconds=spent)
+        changed = connection.execute(skipping)
         if not changed.rowcount:
             return False
         connection.execute(sa.delete(ANSWERS).where(ANSWERS.c.person == person.id, ANSWERS.c.item == item))
@@ -262,18 +266,22 @@ def skip(store: Store, person: Person, item: int, reason: str) -> bool:
 
 
 def undo(store: Store, person: Person) -> int | None:
-    """Take back a person's last verdict: the page is open again, with its answers filled in; None without one."""
+    """Open the page again that a person answered or skipped last, with its answers filled in; None without one."""
     with store.writing() as connection:
         last = connection.execute(
-            sa.select(ASSIGNMENTS.c.item)
-            .where(_own(person), ASSIGNMENTS.c.done_at.is_not(None))
-            .order_by(ASSIGNMENTS.c.done_at.desc(), ASSIGNMENTS.c.item)
+            sa.select(ASSIGNMENTS.c.item, ASSIGNMENTS.c.skipped)
+            .where(_own(person), sa.or_(ASSIGNMENTS.c.done_at.is_not(None), ASSIGNMENTS.c.skipped.is_not(None)))
+            .order_by(_ENDED.desc(), ASSIGNMENTS.c.item)
             .with_for_update()
         ).first()
         if not last:
             return None
         own_item = sa.and_(_own(person), ASSIGNMENTS.c.item == last.item)
-        connection.execute(sa.update(ASSIGNMENTS).where(own_item).values(done_at=None, given_at=time.time()))
+        opened = sa.update(ASSIGNMENTS).where(own_item).values(done_at=None, skipped=None, given_at=time.time())
+        if last.skipped is not None:
+            opened = opened.values(seconds=None)
+            connection.execute(_TAKE, {"item": last.item})
+        connection.execute(opened)
     return int(last.item)
 
 

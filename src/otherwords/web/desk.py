@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, NamedTuple
 
+import polars as pl
 import sqlalchemy as sa
 from starlette.responses import RedirectResponse, Response
 
 from ..errors import BadInput, OtherwordsError
 from ..significance.agreement import AgreementReport, agreement
+from ..storage.tables import without_formulas
 from . import exports, people
 from .assignment import Page, page_from, write_answers
 from .items import stored_form
@@ -285,9 +287,15 @@ def download(asking: Asking) -> Response:
         text = exports.data_card(store)
     else:
         table = exports.table_of(store, what)
-        text = table.write_csv() if name.endswith(".csv") else table.write_ndjson()
+        text = _as_csv(table) if name.endswith(".csv") else table.write_ndjson()
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+def _as_csv(table: pl.DataFrame) -> str:
+    """A table that a spreadsheet opens with a click: what annotators typed is not run as a formula."""
+    answers = without_formulas(table.lazy().select("answer")).collect()
+    return table.with_columns(answers["answer"]).write_csv()
 
 
 _OWNER = ("owner",)

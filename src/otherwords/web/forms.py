@@ -83,7 +83,7 @@ class AnnotationForm:
     """A form: what a page shows, and the questions about it.
 
     `rows` says what is judged: variants, originals, or all. `context` and `label` are shown or hidden. A page of `show
-    = "reference"` has `sentences` of them, and the reference as a control.
+    = "reference"` has `sentences` of them, and the reference as a control. `overlap` is how many people answer a page.
     """
 
     name: str
@@ -94,6 +94,7 @@ class AnnotationForm:
     context: str = "shown"
     label: str = "hidden"
     sentences: int = 3
+    overlap: int = 2
     guidance: str = ""
     source: str = ""
 
@@ -244,3 +245,5 @@ def _check_form(form: AnnotationForm, where: str) -> None:
         raise BadInput(f"found {form.rows!r}", where=where, field="rows", fix=fix)
     if not 1 <= form.sentences <= 10:
         raise BadInput(f"found {form.sentences}", where=where, field="sentences", fix="show 1 to 10 beside a reference")
+    if form.overlap < 1:
+        raise BadInput(f"found {form.overlap}", where=where, field="overlap", fix="ask at least one person")

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -76,11 +76,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Settings:
-    """How items are given out: `overlap` people each, drawn in batches of `number` by a mode."""
+    """How items are given out: `overlap` people each (by default as many as the form says), in batches of `number`."""
 
     mode: str = "sample"
     number: int = 100
-    overlap: int = 2
+    overlap: int | None = None
     every: int = 10
     seed: int = 1
     judge: str = ""
@@ -90,7 +90,7 @@ class Settings:
         if self.mode not in MODES:
             raise BadInput(f"found {self.mode!r}", field=setting("--mode", "mode"), fix=f"use {', '.join(MODES)}")
         for name in ("number", "overlap", "every"):
-            if getattr(self, name) < 1:
+            if (getattr(self, name) or 0) < 1 and getattr(self, name) is not None:
                 raise BadInput(f"found {getattr(self, name)}", field=setting(f"--{name}", name), fix="give 1 or more")
         if not self.consent.strip():
             raise BadInput("is empty", field=setting("--consent", "consent"), fix="say what people agree to")
@@ -120,6 +120,7 @@ def open_project(
     if exists(out):
         return _continued(out, key, chosen, settings)
     settings = settings or Settings()
+    settings = settings if settings.overlap else replace(settings, overlap=chosen.overlap)
     _refuse_mode(settings, items, chosen)
     about = {**asdict(settings), "form": chosen.name, "signature": chosen.signature, "key": key}
     about |= {"questions": [asdict(one) for one in chosen.questions], "layout": _layout(chosen)}
@@ -146,7 +147,7 @@ def _continued(out: str, key: str, form: AnnotationForm, settings: Settings | No
     store = open_store(out)
     about = store.about()
     if about["key"] == key:
-        given = asdict(settings) if settings else {}
+        given = {name: value for name, value in asdict(settings).items() if value is not None} if settings else {}
         if kept := [f"{name}={about[name]}" for name in given if given[name] != about[name] and name != "consent"]:
             message = f"{store.name}: what it was made with stays: {', '.join(kept)}"
             warnings.warn(message, stacklevel=caller_level())
@@ -250,13 +251,16 @@ def _references(bucket: Bucket, form: AnnotationForm, known: _Known) -> Iterator
         changed = list(changed_fields(bucket.problem, variant))
         if len(changed) == 1:
             by_field.setdefault(changed[0], []).append(variant)
-    expected = {one.name: one.expected for one in form.questions if one.expected}
     for name, variants in by_field.items():
         for start in range(0, len(variants), form.sentences):
             some = variants[start : start + form.sentences]
-            control = ItemPart(bucket.problem.id, {name: bucket.problem.text[name]}, True, expected)
-            parts = (*(ItemPart(one.id, {name: one.text[name]}) for one in some), control)
+            parts = (*(ItemPart(one.id, {name: one.text[name]}) for one in some), _control(bucket.problem, name, form))
             yield _item(bucket.problem, some, parts, (name,), known)
+
+
+def _control(problem: Problem, field: str, form: AnnotationForm) -> ItemPart:
+    expected = {one.name: one.expected for one in form.questions if one.expected}
+    return ItemPart(problem.id, {field: problem.text[field]}, True, expected)
 
 
 def _item(
@@ -273,7 +277,7 @@ def _item(
     return Item(
         problem.id, _texts(problem), problem.label or "", parts, fields,
         cluster=str(known.cluster.get(problem.id, problem.id)), stratum="+".join(sorted(how)), flips=flips,
-        judge=sum(scores) / len(scores) if scores else None, author=next(iter(authors), ""),
+        judge=sum(scores) / len(scores) if scores else None, author="|".join(dict.fromkeys(authors)),
     )  # fmt: skip
 
 
@@ -313,15 +317,20 @@ def known_items(path: str, form: AnnotationForm, task: Task) -> list[Item]:
     for bucket in reworded(table, task):
         for row in bucket.variants if form.rows == "variants" else (bucket.problem, *bucket.variants):
             if expected := _expected(row, form, names, task, path):
-                changed = tuple(changed_fields(bucket.problem, row))
-                texts = _texts(row) if form.show != "reference" else {changed[0]: row.text[changed[0]]}
-                part = ItemPart(row.id, texts, expected=expected)
-                original = bucket.problem
-                shown = _texts(original)
-                found.append(Item(original.id, shown, original.label or "", (part,), changed, is_test=True))
+                found.append(_known_item(bucket.problem, row, expected, form))
     if not found:
         raise BadInput("has no row with a known answer", where=path, fix=f"fill in {KNOWN}{names[0]}")
     return found
+
+
+def _known_item(problem: Problem, row: Problem, expected: Mapping[str, str], form: AnnotationForm) -> Item:
+    """A page that cannot be told from the others: one of a reference has a control, too."""
+    changed = tuple(changed_fields(problem, row))
+    parts = [ItemPart(row.id, _texts(row), expected=expected)]
+    if form.show == "reference":
+        name = changed[0]
+        parts = [ItemPart(row.id, {name: row.text[name]}, expected=expected), _control(problem, name, form)]
+    return Item(problem.id, _texts(problem), problem.label or "", tuple(parts), changed, is_test=True)
 
 
 def _expected(row: Problem, form: AnnotationForm, names: Sequence[str], task: Task, where: str) -> dict[str, str]:

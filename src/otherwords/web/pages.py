@@ -28,6 +28,8 @@ FIELD_NAMES = {
     "hypothesis": "Hypothesis",
     "update": "Evidence",
 }
+#: Beside evidence, the two texts before it are called so.
+SCENARIO_NAMES = {"premise": "Context", "hypothesis": "Inference"}
 #: Why a page may be skipped; the last is explained in words.
 REASONS = ("I cannot decide", "The text is broken", "The text is offensive", "I know this text", "Another reason")
 #: What the coefficients of agreement are called.
@@ -134,10 +136,13 @@ def _pair(page: Page, form: AnnotationForm) -> tuple[list[Text], list[Text]]:
     """The context, which both share, and the texts before and after."""
     new = page.parts[0]
     shared = [name for name in page.original if name not in page.fields]
-    context = [Text(_name(name), page.original[name]) for name in shared] if form.context == "shown" else []
+    context = [Text(_name(name, page.original), page.original[name]) for name in shared]
+    context = context if form.context == "shown" else []
     texts = []
     for name in page.fields or list(new):
-        called = f" ({_name(name).lower()})" if len(page.original) > 1 and form.context == "shown" else ""
+        called = (
+            f" ({_name(name, page.original).lower()})" if len(page.original) > 1 and form.context == "shown" else ""
+        )
         texts.append(Text(f"Original{called}", page.original.get(name, "")))
         texts.append(Text(f"Rewording{called}", new.get(name, ""), True))
     return context, texts
@@ -152,10 +157,10 @@ def _target(
 ) -> tuple[list[Text], list[Section]]:
     """The sentences to reword, each on a tab where there are two, and their context."""
     targets = reworded_targets(task)
-    context = [Text(_name(name), text) for name, text in page.original.items() if name not in targets]
+    context = [Text(_name(name, page.original), text) for name, text in page.original.items() if name not in targets]
     every, sections = _asked(0, form, task, given, wrong, page.original), []
     for target in targets:
-        heading = _name(target)
+        heading = _name(target, page.original)
         if form.label == "shown" and page.label in targets:
             heading += " (plausible)" if page.label == target else " (implausible)"
         own = [one for one in every if one.target in ("", target)]
@@ -164,11 +169,13 @@ def _target(
 
 
 def _texts(texts: Mapping[str, str], task: Task) -> list[Text]:
-    return [Text(_name(name), texts[name]) for name in task.fields if name in texts]
+    return [Text(_name(name, texts), texts[name]) for name in task.fields if name in texts]
 
 
-def _name(field: str) -> str:
-    return FIELD_NAMES.get(field, field)
+def _name(field: str, texts: Mapping[str, str]) -> str:
+    """What a field is called among the texts of its problem."""
+    names = {**FIELD_NAMES, **(SCENARIO_NAMES if "update" in texts else {})}
+    return names.get(field, field)
 
 
 def _asked(

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput, MissingExtra, caller_level
 from ..storage.files import use_wal
 
 #: Tells SQLite files of ours from those of others ("OWvd").
@@ -162,10 +163,16 @@ class Store:
             return {key: json.loads(value) for key, value in connection.execute(sa.select(ABOUT))}
 
     def forget(self) -> None:
-        """Remove from the disk what was deleted before: in SQLite, it may still be in the write-ahead log."""
-        if self.is_sqlite:
-            with self.engine.connect() as connection:
-                connection.connection.execute("pragma wal_checkpoint(truncate)")
+        """Remove from the disk what was deleted before: it may be in SQLite's write-ahead log, or in old rows still."""
+        if not self.is_sqlite:
+            with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(sa.text("vacuum (full) answers, assignments, sessions, invitations, people"))
+            return
+        with self.engine.connect() as connection:
+            is_read, *_ = connection.connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        if is_read:
+            message = f"{self.name}: what was deleted is in the file {self.name}-wal until nobody reads the database"
+            warnings.warn(f"{message}; close what does, and open it again", stacklevel=caller_level())
 
     def close(self) -> None:
         """Close all connections."""
