@@ -17,6 +17,7 @@ OtherwordsError
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -101,6 +102,17 @@ class LimitReached(ServerFailed):
     """A limit that the user set leaves no room for the next request. Replies that came before are kept."""
 
     exit_code = 1
+
+
+def list_names(names: Iterable[object], most: int = 40) -> str:
+    """Names as an error lists those that exist: the first ones, and quoted where not all of them can be seen.
+
+    >>> list_names(["ticket text", "gold ", "id"]), list_names("abcd", most=2)
+    ("ticket text, 'gold ', id", 'a, b and 2 more')
+    """
+    every = [str(name) for name in names]
+    shown = (name if name.isprintable() and name.strip() == name != "" else repr(name) for name in every[:most])
+    return ", ".join(shown) + (f" and {len(every) - most:,} more" if len(every) > most else "")
 
 
 def shorten(value: object, limit: int = 60) -> str:

@@ -215,7 +215,7 @@ class Registry:
         respelled = list(specs)
         for name, value in options.items():
             if not any(name in self._read(spec)[0].options() for spec in specs):
-                takers = [plugin.name for plugin in self if name in plugin.options()]
+                takers = dict.fromkeys(plugin.name for plugin in self if name in plugin.options())
                 raise BadInput(f"{name} is not an option of {', '.join(specs)}", fix=f"use {' or '.join(takers)}")
             respelled = [self.respell(one, **{name: value}) if self._lacks(one, name) else one for one in respelled]
         return respelled

@@ -32,7 +32,7 @@ def database(suite, tmp_path):
     return path
 
 
-def test_a_server_prints_links_and_ends_with_a_signal(suite, tmp_path):
+def test_a_server_prints_links_and_ends_with_a_signal(cli, suite, tmp_path):
     out = str(tmp_path / "verdicts.db")
     with process(suite, "--form", "sound", "-o", out, "--annotators", "2") as (running, ready):
         assert [one["role"] for one in ready["invitations"]] == ["owner", "annotator", "annotator"]
@@ -41,6 +41,8 @@ def test_a_server_prints_links_and_ends_with_a_signal(suite, tmp_path):
         assert person.answer(item, sound="sound").status == 303
         running.send_signal(signal.SIGINT)
         assert running.wait(20) == 130
+        invited = json.loads(cli("verdicts", "invite", out, "--json").stdout)
+        assert invited[0]["link"].startswith(f"{ready['address']}/join/")  # not at a port where nobody listens
     with process(suite, "--form", "sound", "-o", out) as (_, ready):
         assert [one["role"] for one in ready["invitations"]] == ["owner"]  # the others have their links
         person.close()

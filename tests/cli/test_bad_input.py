@@ -111,6 +111,11 @@ def test_standard_input_is_named_too(cli):
     assert "line 2: label: found '?'" in error
 
 
+def test_standard_input_is_read_once(cli):
+    error = cli("vary", "-", "-", "-w", "contractions", "-q", stdin=json.dumps(GOOD), rc=2).stderr
+    assert error == "error: -: is given twice; name standard input once: it can be read but once\n"
+
+
 def test_an_earlier_output_survives_bad_input(cli, write_jsonl, place):
     write_jsonl(place / "p.jsonl", [GOOD])
     for command in COMMANDS:

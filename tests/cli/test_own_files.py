@@ -87,6 +87,15 @@ def test_a_link_is_not_written_through(cli, files):
     assert Path("out.jsonl").is_symlink()
 
 
+def test_links_in_a_circle_are_no_files(cli, files):
+    Path("a.jsonl").symlink_to("a.jsonl")
+    for command in (("vary", "-o", "x.jsonl"), ("run", "-m", "scripted", "-o", "run", "--data")):
+        error = cli(*command, "a.jsonl", "-w", "contractions", rc=2).stderr
+        assert error.endswith("error: a.jsonl: no such file\n"), error
+    error = cli("vary", "problems.jsonl", "-w", "contractions", "-o", "a.jsonl", rc=2).stderr
+    assert error.startswith("error: a.jsonl: is a link")
+
+
 def test_devices_and_pipes_are_written_into(cli, files):
     os.mkfifo("pipe.jsonl")
     with subprocess.Popen(["timeout", "20", "cat", "pipe.jsonl"], stdout=subprocess.PIPE, text=True) as reader:

@@ -336,7 +336,7 @@ def test_another_study_in_the_folder_is_named_before_it_is_replaced(cli, study, 
     again = cli("run", *FLAGS, "--metric", "flip_rate", "-q", "-o", "z")
     assert "another study" not in again.stderr
     other = cli("run", "--data", "everyday", "-w", "recorded", *quick, "-o", "z")
-    assert "z held another study (data: problems.jsonl): its results are replaced" in other.stderr
+    assert "z held another study (data: problems.jsonl): its results will be replaced" in other.stderr
     assert "another study" not in "".join(json.loads((place / "z/manifest.json").read_text())["warnings"])
 
 

@@ -67,6 +67,48 @@ def test_csv_row_with_a_cell_too_few_is_bad(tmp_path, take):
     assert "2 cells under 3 column names" in intake.rejected[0]["reason"]
 
 
+@pytest.mark.parametrize("last", ["", 'He said "hi".,D.,neutral\n'])
+def test_a_quotation_mark_that_is_not_closed_takes_no_other_row_with_it(tmp_path, take, last):
+    path = tmp_path / "some.csv"
+    path.write_text('premise,hypothesis,label\nA.,B.,neutral\n"Open.,B.,neutral\n' + "C.,D.,neutral\n" * 30 + last)
+    rows, intake = take(f"csv:{path}", "nli", skip_bad=True)
+    assert [row["premise"] for row in rows] == ["A.", *["C."] * 30, *(['He said "hi".'] if last else [])]
+    assert [bad["where"] for bad in intake.rejected] == [f"{path}, line 3"]
+    assert intake.rejected[0]["row"] == {"line": '"Open.,B.,neutral'}
+    with refuses(BadInput):
+        take(f"csv:{path}", "nli")
+
+
+def test_cells_of_several_lines_count_them(tmp_path, take):
+    path = tmp_path / "some.csv"
+    path.write_text('premise,hypothesis,label\n"A\n""big"" one.",B.,neutral\n"C" D.,E.,neutral\nF.,G.\n')
+    rows, intake = take(f"csv:{path}", "nli", skip_bad=True)
+    assert [row["premise"] for row in rows] == ['A\n"big" one.']
+    assert [bad["where"] for bad in intake.rejected] == [f"{path}, line 4", f"{path}, line 5"]
+
+
+@pytest.mark.parametrize("first", ["sep=;", 'premise;"hypothesis;label'])
+def test_a_first_line_that_names_no_columns(tmp_path, take, first):
+    path = tmp_path / "some.csv"
+    path.write_text(f"{first}\npremise;hypothesis;label\nA.;B.;neutral\n")
+    with refuses(BadInput):
+        take(f"csv:{path}", "nli")
+
+
+def test_columns_are_listed_so_that_one_sees_what_is_wrong(tmp_path, take):
+    path = tmp_path / "some.csv"
+    more = ",".join(f"c{number}" for number in range(40))
+    path.write_text(f"premise ,hypothesis,label,{more}\nA.,B.,neutral{',x' * 40}\n")
+    with refuses(BadInput):
+        take(f"csv:{path}", "nli")
+
+
+def test_a_folder_is_no_file(tmp_path, take):
+    (tmp_path / "some.csv").mkdir()
+    with refuses(BadInput):
+        take(f"csv:{tmp_path / 'some.csv'}", "nli")
+
+
 def test_tsv_takes_quotation_marks_as_letters(tmp_path, take):
     path = tmp_path / "some.tsv"
     lines = ["\t".join(row.values()) for row in ROWS]

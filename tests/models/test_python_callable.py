@@ -185,6 +185,19 @@ def test_a_function_that_raises_is_named_with_the_cause(here):
     assert isinstance(caught.value.__cause__, KeyError)
 
 
+@pytest.mark.parametrize("source", ["def ask():\n    return []", "class ask:\n    pass"])
+def test_a_factory_that_makes_no_function_is_refused(here, source):
+    (here / "ow_made.py").write_text(source)
+    with refuses(BadInput, where="python:ow_made.py:ask"):
+        load("python:ow_made.py:ask")
+
+
+def test_a_function_that_yields_is_told_to_return(here):
+    (here / "ow_yields.py").write_text("def ask(batch):\n    yield 'neutral'")
+    with refuses(WrongAnswer):
+        load("python:ow_yields.py:ask")(batch("wet"))
+
+
 def test_our_own_errors_pass_unchanged(here):
     (here / "ow_own.py").write_text(
         "from otherwords.errors import BadInput\ndef f(batch): raise BadInput('asked in vain')", encoding="utf-8"

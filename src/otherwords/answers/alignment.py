@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, caller_level, list_names
 from ..frames import free_columns
 from ..harnesses.logs import find_harness, read_any, with_buckets
 from ..harnesses.samples import LogOptions
@@ -122,7 +122,7 @@ def _rename(table: pl.DataFrame, columns: Mapping[str, str], where: str, name: s
     if odd := [column for column in table.columns if "\0" in column]:
         raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
     if absent := [known for known, column in columns.items() if column not in table.columns]:
-        fix = f"there are {', '.join(table.columns)}"
+        fix = f"there are {list_names(table.columns)}"
         if name:
             fix += f"; map one of this table alone with --field {name}:{absent[0]}=COLUMN"
             fix += f" (in Python columns={{{name!r}: {{{absent[0]!r}: COLUMN}}}})"

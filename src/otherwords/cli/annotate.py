@@ -174,17 +174,19 @@ def invite(
     ] = "",
     days: Annotated[float, typer.Option("--days", metavar="N", help="Days until the links expire.")] = 7.0,
     address: Annotated[
-        str, typer.Option("--address", metavar="URL", help="The address that annotate printed.")
-    ] = "http://127.0.0.1:8000",
+        str | None,
+        typer.Option("--address", metavar="URL", help="The address that annotate printed. Default: the last one."),
+    ] = None,
     json: opt.Json = False,
 ) -> None:
     """Create invitation links. Each works once."""
     web = _web()
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", address):
+    if address is not None and not re.fullmatch(r"https?://[^\s/]+(/\S*)?", address):
         fix = "give it as annotate printed it: http://127.0.0.1:8000, or https://NAME"
         raise BadInput(f"found {address!r}", field="--address", fix=fix)
     with _opened(web, database) as store:
         made = web.invite(store, role, number, pseudonym=pseudonym, days=days)
+        address = address or store.about().get("address", "http://127.0.0.1:8000")
     rows = [_invitation(one, f"{address.rstrip('/')}/join/{one.token}") for one in made]
     if json:
         print_json(rows)

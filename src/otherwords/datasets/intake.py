@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, Literal
 
-from ..errors import ON_COMMAND_LINE, BadInput, caller_level, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, caller_level, list_names, shorten
 from ..frames import MARKS, MISSING, free_columns, main_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import digest
@@ -193,9 +193,8 @@ class Intake:
             raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
         for name in (*self.task.fields, *sorted({"id", "label"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
-                columns = ", ".join(map(str, record.row))
-                option = self.options["column"].format(name)
-                fix = f"there are {columns}: map one with {option}, or choose another {self.options['task']}"
+                option, other = self.options["column"].format(name), self.options["task"]
+                fix = f"there are {list_names(record.row)}: map one with {option}, or choose another {other}"
                 if layout := suggest_layout(list(record.row), where.rpartition(", ")[0], self.options):
                     fix = f"the columns are SNLI's: give it as {layout}"
                 message = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"

@@ -32,6 +32,10 @@ _CHUNK = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 #: Lines of one cell after which no end of it is looked for.
 _MOST_LINES = 1_000
+#: What is wrong with a row that Python's reader, told to be strict, does not read.
+_OPEN_MARK = (
+    'a cell begins with a quotation mark (") and does not end with one; a mark within a cell is written twice ("")'
+)
 
 
 Item = TypeVar("Item")
@@ -268,15 +272,51 @@ class _Cells(NamedTuple):
         csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
         encoding = "utf-8" if header else "utf-8-sig"
         with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
-            reader = csv.reader(text, delimiter=self.separator, quoting=self.quoting)  # type: ignore[arg-type]
-            header = header or self._header(next(reader, None))
-            for cells in reader:
-                if cells:
-                    yield self._record(header, cells, f"{self.path}, line {lines + reader.line_num}")
+            rows = self._rows(text, lines)
+            header = header or self._header(rows)
+            for number, cells in rows:
+                if isinstance(cells, str):
+                    yield Record(f"{self.path}, line {number}", {"line": cells}, _OPEN_MARK)
+                elif cells:
+                    yield self._record(header, cells, f"{self.path}, line {number}")
 
-    def _header(self, header: list[str] | None) -> list[str]:
+    def _rows(self, text: Iterable[str], lines: int) -> Iterator[tuple[int, list[str] | str]]:
+        """The cells of each row, with the number of its last line; a line as it stands where a quotation mark is wrong.
+
+        A mark that is not closed would make one cell of all that follows: so after such a line, the next one is read
+        as a row again.
+        """
+        source, again, taken = iter(text), list[str](), list[str]()
+
+        def feed() -> Iterator[str]:
+            while (line := again.pop() if again else next(source, None)) is not None:
+                taken.append(line)
+                yield line
+
+        while True:
+            reader = csv.reader(feed(), delimiter=self.separator, quoting=self.quoting, strict=True)  # type: ignore[arg-type]
+            try:
+                for cells in reader:
+                    lines += len(taken)
+                    taken.clear()
+                    yield lines, cells
+                return
+            except csv.Error:
+                first, *rest = taken
+                taken.clear()
+                again += reversed(rest)
+                lines += 1
+                yield lines, first.rstrip("\r\n")
+
+    def _header(self, rows: Iterator[tuple[int, list[str] | str]]) -> list[str]:
+        number, header = next(rows, (1, None))
         if header is None:
             raise BadInput("is empty", where=str(self.path), fix="the first line must name the columns")
+        if isinstance(header, str):
+            raise BadInput(_OPEN_MARK, where=f"{self.path}, line {number}", fix="repair the line")
+        if header[:1] and header[0].startswith("sep="):
+            fix = "remove the line: it is for spreadsheets"
+            raise BadInput("names no columns: found 'sep='", where=f"{self.path}, line 1", fix=fix)
         if duplicates := [name for name in header if header.count(name) > 1]:
             where = f"{self.path}, line 1"
             raise BadInput("names this column twice", where=where, field=duplicates[0], fix="rename one of them")
@@ -299,7 +339,8 @@ class _Cells(NamedTuple):
         if not whole or "\ufffd" in text:
             return []
         header = next(csv.reader([text], delimiter=self.separator, quoting=self.quoting), [])  # type: ignore[arg-type]
-        return header if len(set(header)) == len(header) > 1 else []  # an empty line of one column is no row
+        plain = len(set(header)) == len(header) > 1  # an empty line of one column is no row
+        return header if plain and not text.startswith("sep=") else []
 
     def some_rows(self, file: Any) -> bytes:
         """The next bytes of a file, up to the end of a row: where no quotation mark is open."""
@@ -395,6 +436,8 @@ def _open(path: Path) -> Any:
         return pipe
     if not path.exists():
         raise BadInput("no such file", where=str(path))
+    if path.is_dir():
+        raise BadInput("is a folder", where=str(path), fix="name a file")
     if not path.is_file():
         raise BadInput("cannot be read twice", where=str(path), fix="give a regular file, or pipe rows to -")
     with path.open("rb") as file:

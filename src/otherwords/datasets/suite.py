@@ -115,6 +115,8 @@ def open_source(
     Where several are `marked`, a column `source` says which of them a row is from.
     """
     names = [os.fspath(one) if isinstance(one, str | os.PathLike) else one for one in data]
+    if sum(isinstance(name, str) and name == "-" for name in names) > 1:
+        raise BadInput("is given twice", where="-", fix="name standard input once: it can be read but once")
     runs = _runs(names)
     for run in runs.values():
         if not run.parts(stage):

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, shorten
+from ..errors import BadInput, list_names, shorten
 from ..storage import tables
 from .inspect_log import read_inspect
 from .lm_eval_samples import read_lm_eval
@@ -150,7 +150,7 @@ def _by_file(table: pl.DataFrame, file: str, where: str) -> pl.DataFrame:
 
 def _refuse_without_ids(table: pl.DataFrame, where: str) -> None:
     if "id" not in table.columns:
-        fix = f"there are {', '.join(table.columns)}"
+        fix = f"there are {list_names(table.columns)}"
         raise BadInput("no such column", where=where, field="id", fix=fix)
 
 

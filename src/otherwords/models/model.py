@@ -5,7 +5,7 @@ At the end stands what all classifiers of texts share, whatever computes them.
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -224,6 +224,8 @@ class Answerer:
     def _checked(self, raw: Any, batch: Batch) -> Predictions:
         if raw is None:
             raise WrongAnswer(f"{self.name} returned None; return labels or rows of probabilities")
+        if isinstance(raw, Iterator):
+            raise WrongAnswer(f"{self.name} yields answers one by one; return a list of labels or of rows")
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "UO":
             raw = raw.tolist()  # labels, as scikit-learn gives them
         if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], str):

@@ -1,5 +1,6 @@
 """The stages from file to file, for commands and shell pipes: the driver on a temporary folder."""
 
+import os
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -393,9 +394,9 @@ def _write(folder: RunFolder, stage: str, out: str) -> int:
 
 def _refuse_same(**paths: str) -> None:
     """Refuse two outputs in one file: only the later would remain."""
-    seen: dict[Path, str] = {}
+    seen: dict[str, str] = {}
     for name, path in paths.items():
-        if path and (other := seen.setdefault(Path(path).resolve(), name)) != name:
+        if path and (other := seen.setdefault(os.path.realpath(path), name)) != name:
             fix = "give a different file for each"
             raise BadInput(f"is given for both {other} and {name}", where=path, fix=fix)
 

@@ -1,5 +1,6 @@
 """What is found out before a study works: where its data are, whether its models fit and its metrics can measure."""
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,9 +118,10 @@ def refuse_own_files(study: Study, opened: OpenedData, folder: RunFolder) -> Non
     refuse_overwriting(folder.path, *inputs)
     if opened.before:
         return
-    own = [(folder.path / name).resolve() for name in (*STAGES, *RUN_FILES)]
+    own = [Path(os.path.realpath(folder.path / name)) for name in (*STAGES, *RUN_FILES)]
     for one in inputs:
-        if any(part in own for part in (Path(one).resolve(), *Path(one).resolve().parents)):
+        place = Path(os.path.realpath(one))  # not resolve(), which raises where links go round in a circle
+        if any(part in own for part in (place, *place.parents)):
             fix = "choose another folder with -o, or copy it first"
             raise BadInput(f"belongs to the run folder {folder.path}, which is written", where=str(one), fix=fix)
 

@@ -181,7 +181,7 @@ def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
     if before != study.data and manifest.get("inputs") != opened.inputs:
         names = ", ".join(map(str, before))
         warnings.warn(
-            f"{folder.path} held another study (data: {names}): its results are replaced", stacklevel=caller_level()
+            f"{folder.path} held another study (data: {names}): its results will be replaced", stacklevel=caller_level()
         )
 
 

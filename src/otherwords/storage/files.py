@@ -96,7 +96,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    return folder.is_dir() and any(_is_same(each, folder) for each in path.absolute().resolve().parents)
+    return folder.is_dir() and any(_is_same(each, folder) for each in Path(os.path.realpath(path)).parents)
 
 
 def _read_below(source: Path) -> list[Path]:

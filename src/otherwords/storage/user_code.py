@@ -65,6 +65,16 @@ def load_target(target: str, where: str) -> tuple[ModuleType, Any]:
     return module, found
 
 
+def _call_factory(factory: Any, where: str) -> Any:
+    """What a function without parameters returns: a function, or a plug-in."""
+    with guarded(where):
+        made = factory()
+    if not callable(made) and not is_dataclass(made):
+        fix = "let it return a function, or take the arguments that such a function takes"
+        raise BadInput(f"takes no argument and returned {type(made).__name__}, no function", where=where, fix=fix)
+    return made
+
+
 def write_example(folder: Path, header: str, body: str) -> str:
     """Write a file with a function of one statement, and name it: the example of each `python` plug-in.
 
@@ -90,8 +100,7 @@ def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
     if (origin := source_of(found)) and origin != path:
         signed |= sources(origin)
     if not is_dataclass(found) and not arity(found):
-        with guarded(where):
-            found = found()
+        found = _call_factory(found, where)
     place, _, name = target.rpartition(":")
     shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
     parts = (sign_files(signed), sign_declared(found, path.parent, where), str(getattr(found, "identity", "")))
@@ -128,8 +137,7 @@ def _made(given: Any, where: str, shown: str) -> tuple[Any, str]:
     except (TypeError, ValueError, RecursionError):
         content = f"unsigned-{uuid.uuid4().hex[:12]}"
     if not is_dataclass(given) and not arity(given):
-        with guarded(where):
-            given = given()
+        given = _call_factory(given, where)
     path = source_of(given)
     parts = (content, sign_declared(given, path and path.parent, where), str(getattr(given, "identity", "")))
     return given, f"{shown}@{'+'.join(filter(None, parts))}"
@@ -250,7 +258,8 @@ def _line_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [one for one in frames if one.filename[:1] != "<" and not is_installed(Path(one.filename))]
     if isinstance(error, SyntaxError) and error.filename and not own:
-        return f" ({Path(error.filename).name}, line {error.lineno})"
+        place = f" ({Path(error.filename).name}, line {error.lineno})"
+        return "" if str(error).endswith(place) else place
     notebook = [one for one in frames if one.filename[:1] == "<"]
     return "".join(f" ({Path(one.filename).name}, line {one.lineno})" for one in (own or notebook)[-1:])
 

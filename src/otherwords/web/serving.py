@@ -33,6 +33,7 @@ def serve(
     `behind_tls` is the name under which a proxy offers them with TLS: links and cookies are then for that name.
     """
     site = Site(store, _address(bound, host, behind_tls), bool(behind_tls))
+    store.note(address=site.address)  # for links that are made later
     app = make_app(site, _hosts(host, behind_tls))
     ready(site)
     serve_app(app, bound, behind_tls=bool(behind_tls))

@@ -162,6 +162,13 @@ class Store:
         with self.reading() as connection:
             return {key: json.loads(value) for key, value in connection.execute(sa.select(ABOUT))}
 
+    def note(self, **about: Any) -> None:
+        """Change what the database says of itself."""
+        rows = [{"key": key, "value": json.dumps(value)} for key, value in about.items()]
+        with self.writing() as connection:
+            connection.execute(sa.delete(ABOUT).where(ABOUT.c.key.in_(list(about))))
+            connection.execute(sa.insert(ABOUT), rows)
+
     def forget(self) -> None:
         """Remove from the disk what was deleted before: it may be in SQLite's write-ahead log, or in old rows still."""
         if not self.is_sqlite:
@@ -289,7 +296,11 @@ def _is_ours(store: Store) -> bool:
                 if connection.exec_driver_sql("pragma application_id").scalar() != APPLICATION_ID:
                     return False
         return store.about().get("schema") == VERSION
-    except sa.exc.DatabaseError:  # no database, or none with such a table
+    except sa.exc.DatabaseError as error:  # no database, or none with such a table
+        if "unable to open" in str(error):  # a reader, too, makes a log beside it
+            name = _shown(store.name)
+            fix = "make its folder writable, or copy it to one that is"
+            raise BadInput("cannot be opened: its folder is not writable", where=name, fix=fix) from error
         return False
 
 
