@@ -50,7 +50,7 @@ _RANGE = {"from", "to", "step", "count", "log"}
 #: No number of a range is as large as this, nor the number of its values.
 _LARGEST = 10**9
 #: So often a trial is drawn again if it was drawn before.
-_REDRAWS = 100
+_REDRAWS = 10_000
 #: What an engine does: apply a function to jobs, which may travel, and give the results in their order.
 Mapper = Callable[[Callable[["Trial"], dict[str, Any]], Iterable["Trial"]], Iterator[dict[str, Any]]]
 
