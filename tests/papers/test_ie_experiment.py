@@ -401,7 +401,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_any_training(place, engine):
     )
     values = settings(place, plugins=["gpu.py"])
     values["models"]["second"] = {"trainer": "on-gpu"}
-    with refuses(BadInput, where="on-gpu", field="device"):
+    with refuses(BadInput, field="models.second"):
         run_ie_test(values, out="x", engine=engine)
     assert not (place / "x").exists()
 
@@ -781,6 +781,25 @@ def test_a_wrong_rho_is_named_where_it_stands(place):
         run_ie_test("x.toml", out="x")
     with refuses(BadInput, where="", field="rho"):
         run_ie_test(settings(place), out="x", rho=[2.0])
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "key"),
+    [
+        ("generator", "no-such", "generator"),
+        ("datasets.mine.generator", "wordnet(n=x)", "datasets.mine.generator"),
+        ("datasets.mine.train", "no-such.jsonl", "datasets.mine"),
+        ("models.bow.trainer", "no-such", "models.bow"),
+        ("models.bow.steps", 0, "models.bow"),
+        ("datasets.mine.train_size", 1, "datasets.mine"),
+    ],
+)
+def test_what_cannot_be_made_is_named_with_its_file_and_setting(place, path, value, key):
+    (place / "x.toml").write_text(as_toml(changed_setting(settings(place), path, value)))
+    with pytest.raises(OtherwordsError) as raised:
+        run_ie_test("x.toml", out="x")
+    assert str(raised.value).startswith(f"x.toml: {key}: ")
+    assert not Path("x").exists()
 
 
 def test_an_option_that_is_wrong_is_not_looked_for_in_the_file(place):

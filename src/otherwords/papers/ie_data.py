@@ -149,9 +149,10 @@ def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Ta
 
 
 def _whole_parts(name: str, data: IEData, task: Task, seed: int) -> dict[str, pl.DataFrame]:
-    train, test = read_rows(data, data.train, task, f"{name}: train"), read_rows(data, data.test, task, f"{name}: test")
+    key = f"datasets.{name}"
+    train, test = read_rows(data, data.train, task, f"{key}.train"), read_rows(data, data.test, task, f"{key}.test")
     if isinstance(data.valid, DataPart):
-        valid = read_rows(data, data.valid, task, f"{name}: valid")
+        valid = read_rows(data, data.valid, task, f"{key}.valid")
     elif data.valid == 0:
         valid = train.clear()
     else:

@@ -28,6 +28,8 @@ from ..training.search import first_trial_seconds, read_space
 from .experiment import (
     CELL,
     finish_cell,
+    in_file,
+    in_setting,
     opened,
     plugins_for,
     prepare_engine,
@@ -116,13 +118,17 @@ def run_ie_test(
         raise BadInput(message, field=setting("--dry-run", "dry_run"), fix="leave one of them out")
     folder = Path(out)
     settings = read_ie_settings(source, folder, quick, **overrides)
-    load_plugins(settings.plugins)
+    with in_file(source), in_setting("plugins"):
+        load_plugins(settings.plugins)
     chosen = make_engine(engine) if isinstance(engine, str) else checked(engine)
-    experiment = _Experiment(settings, folder, chosen, quick)
     with spending(make_budget(max_requests, max_cost, prices)):
-        experiment.refuse_wrong_names()
+        with in_file(source):
+            experiment = _Experiment(settings, folder, chosen, quick)
+            experiment.refuse_wrong_names()
         forget()
         with opened(folder), closing(chosen):
+            with in_file(source):
+                experiment.prepare()
             return experiment.drive(scan=scan, dry_run=dry_run)
 
 
@@ -132,11 +138,14 @@ class _Experiment:
     def __init__(self, settings: IESettings, folder: Path, engine: Engine, quick: bool):
         self.settings, self.folder, self.engine, self.quick = settings, folder, engine, quick
         self.data: dict[str, Prepared] = {}
-        self.specs = {name: model.spec for name, model in settings.models.items()}
+        self.specs: dict[str, str] = {}
+        for name, model in settings.models.items():
+            with in_setting(f"models.{name}"):
+                self.specs[name] = model.spec
 
     def drive(self, *, scan: bool, dry_run: bool) -> IEOutcome:
-        """Prepare the data, then do what is wanted."""
-        self.prepare()
+        """Do what is wanted, when all is prepared."""
+        prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
         if scan:
             return self.scan()
         return self.estimate() if dry_run else self.run()
@@ -155,16 +164,19 @@ class _Experiment:
             fix = f"name one of {', '.join(settings.models)}"
             raise BadInput(f"found {settings.baseline!r}", field="baseline", fix=fix)
         for name, model in settings.models.items():
-            bound = make_trainer(self.specs[name])
-            if not bound.function.answers_as:
-                fix = "choose another (otherwords list trainers)"
-                raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
-            if not self.engine.elsewhere:
-                refuse_unready(bound)
+            with in_setting(f"models.{name}"):
+                bound = make_trainer(self.specs[name])
+                if not bound.function.answers_as:
+                    fix = "choose another (otherwords list trainers)"
+                    raise BadInput(f"{bound.name} trains no classifier", field=f"models.{name}.trainer", fix=fix)
+                if not self.engine.elsewhere:
+                    refuse_unready(bound)
             if model.search:
-                read_space(model.space, bound.plugin)
+                with in_setting(f"models.{name}.space"):
+                    read_space(model.space, bound.plugin)
         for name, data in settings.datasets.items():
-            generators.make(settings.generator_of(name))
+            with in_setting(f"datasets.{name}.generator" if data.generator else "generator"):
+                generators.make(settings.generator_of(name))
             self._refuse_wrong_data(name, data)
 
     def _refuse_wrong_data(self, name: str, data: IEData) -> None:
@@ -186,7 +198,7 @@ class _Experiment:
     def prepare(self) -> None:
         """Prepare all data, and refuse what could not be tested; then the folder is this experiment's."""
         settings = self.settings
-        content = {f"the data of {name}": data.signature() for name, data in settings.datasets.items()}
+        content = {f"the data of {name}": self._content_of(name, data) for name, data in settings.datasets.items()}
         content |= {
             f"the generator of {name}": generators.make(settings.generator_of(name)).signature
             for name in settings.datasets
@@ -201,13 +213,17 @@ class _Experiment:
             try:
                 self.data[name] = prepare_data(name, data, phi, settings.seed, place, warn)
             except BadInput as error:
-                where = error.where or f"datasets.{name}"
+                key = f"datasets.{name}"
+                where = error.where if key in error.where else ": ".join(filter(None, (key, error.where)))
                 raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from error
             self._refuse_untestable(name)
             self._judged(name)  # a wrong table of verdicts is an error before any training
         write_settings(self.folder, settings, content)
         self._draw_for_judges()
-        prepare_engine(self.engine, self.folder, [("trainers", spec) for spec in self.specs.values()])
+
+    def _content_of(self, name: str, data: IEData) -> str:
+        with in_setting(f"datasets.{name}"):
+            return data.signature()
 
     def _refuse_untestable(self, name: str) -> None:
         """Refuse a transformation that changes nothing, a test set too small for alpha, rows that teach nothing."""
