@@ -51,6 +51,13 @@ def test_the_documentation_accounts_for_all(paper):
 
 
 @pytest.mark.parametrize("paper", PROTOCOLS)
+def test_the_first_line_says_whose_numbers_these_are(paper):
+    heading, first, *_ = (DOCS / COUNTS[paper][2]).read_text().split("\n\n")
+    assert heading.startswith("# ")
+    assert "on small models of our own, not the paper's numbers" in first
+
+
+@pytest.mark.parametrize("paper", PROTOCOLS)
 def test_each_command_promises_all(paper):
     """`run_paper` asserts that each is there or named with the reason."""
     assert set(find_protocol(paper).exhibits) == wanted(paper)

@@ -123,6 +123,26 @@ def test_problems_are_selected_over_deciles_and_bring_their_own_paraphrases(tmp_
     assert any("not corrected" in one for one in results.deviations)
 
 
+@pytest.mark.parametrize("dropped", [0, 1])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_the_paper_prints_stands_beside_its_own_data_alone(tmp_path, dropped):
+    """d-SOCIAL has 250 problems and 1,835 paraphrases; a set of another size is no such."""
+    rows = [
+        {"id": f"p{n}", "premise": f"Dog {n} runs.", "hypothesis": "It moves.", "label": "neutral"} for n in range(250)
+    ]
+    reworded = [{**row, "id": f"{row['id']}.{k}", "of": row["id"], "hypothesis": f"It moves, time {k}."}
+                for n, row in enumerate(rows) for k in range(7 + (n < 85))]  # fmt: skip
+    pl.DataFrame(reworded[dropped:] + [{**row, "of": None} for row in rows]).write_ndjson(tmp_path / "both.jsonl")
+    some = {"datasets": {"social": str(tmp_path / "both.jsonl")}, "models": {"m": "scripted"}, "judge": "", "check": []}
+    results = run_paper(
+        Paranlu, {**some, "cache": None, "canary": False, "replicates": 2}, out=tmp_path / "out"
+    ).results
+    sizes, distances = results.tables["Table 2"][0].cells[0], results.tables["Table 6"][0].cells[0]
+    printed = [one.published for one in (*sizes[3:], distances[3])]
+    assert printed == ([None] * 4 if dropped else [1835, 7.3, 1.8, 0.4])
+    assert results.has_published is not bool(dropped)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -66,6 +66,10 @@ def test_a_protocol_leaves_tables_figures_and_a_page(tmp_path):
     runs = re.findall('<a href="(cells/[^"]*)">', page)
     assert runs
     assert all((tmp_path / "flips" / one).is_file() for one in runs), "each run has a report to browse"
+    assert "No printed value stands beside one of these" in page
+    signed = re.findall("<code>([^<]*)</code>", page.partition('id="signatures"')[2])
+    assert any(one.startswith("contractions.v1(") for one in signed)
+    assert any(one.startswith("scripted.v1(") for one in signed)
     assert outcome.results is not None
     assert len(outcome.results.tables["Table 1"][0].rows) == 2
     assert pl.read_parquet(tmp_path / "flips" / "data" / "everyday.parquet").height == 30

@@ -213,6 +213,14 @@ def test_the_plane_has_its_bound_and_curves_of_equal_pvap() -> None:
     assert {"least possible", "PVAP 50 %", "accuracy (%)"} <= {shown(one) for one in tree(one.svg()).iter(f"{SVG}text")}
 
 
+def test_the_plane_holds_points_below_the_bound_and_their_intervals() -> None:
+    """Corrected values may lie there: deciles without a problem count as 0."""
+    low = consistency_plane("f", "t", [Panel("", [Series("m", [Point(0.6, 0.31, 0.17, 0.5, 0.5, 0.7)])])])
+    assert low.y.low == 0.1
+    assert "consistency P_C 31.0" in "".join(one.text or "" for one in tree(low.svg()).iter(f"{SVG}title"))
+    assert consistency_plane("f", "t", [Panel("", [Series("m", [Point(0.6, 0.8)])])]).y.low == 0.5
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_one_point_is_drawn_in_the_middle(form: Any) -> None:
     x: Any = "a" if form in ("bars", "heat") else 0.7

@@ -110,13 +110,19 @@ class Merge(Protocol[MergeSettings]):
 
     def whole(self, dataset: str) -> RunCell:
         """The run of the method itself."""
-        return self.cell(f"{dataset}/merge", [dataset], vary=[self.generator()], check=[], metrics=["pa"])
+        return self.cell(f"{dataset}/merge", [dataset], vary=[self.generator()], check=[], metrics=["pa", "flip_rate"])
 
     def ablated(self, dataset: str, ablation: str, data: Path) -> RunCell:
         """The run of an ablation; its seeds are those of the method, whatever it keeps."""
         vary = [self.generator(ablation)]
         return self.cell(
-            f"{dataset}/{ablation}", [dataset], vary=vary, data=[str(data)], check=[], metrics=["pa"], canary=False
+            f"{dataset}/{ablation}",
+            [dataset],
+            vary=vary,
+            data=[str(data)],
+            check=[],
+            metrics=["pa", "flip_rate"],
+            canary=False,
         )  # the models were tried in the run of the method
 
     def seeds(self, dataset: str) -> Path:

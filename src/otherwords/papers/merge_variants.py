@@ -19,11 +19,19 @@ from ..variants.masked_lm.counts import CLASS, KEPT, UNLIKELY, filter_rates, ove
 from ..variants.masked_lm.suggestions import CLASSES, shared_words
 from ..variants.resampling import draws
 from ..words.tagging import tagger
-from .merge_suite import MULTI, MergeSuite, Rating
+from .merge_suite import MULTI, MergeSettings, MergeSuite, Rating
+from .reproduction import published_values
 
 Row = list[TableCell | Plain]
 #: The sum of fluency and reasoning from which on a variant is good; 5 is the best of each.
 GOOD = 9
+#: The paper's masked-LMs (BART was left out), and how many problems SNLI's test set has, with a majority or not.
+PAPERS_MODELS = {
+    *("google-bert/bert-base-cased", "google-bert/bert-large-cased", "FacebookAI/roberta-base"),
+    *("FacebookAI/roberta-large", "albert/albert-base-v2", "albert/albert-xxlarge-v2"),
+    *("google/electra-base-generator", "google/electra-large-generator"),
+}
+SNLI_TEST = (9_824, 10_000)
 #: What is drawn from all classes together.
 ALL = "all"
 _MARKS = [str(mark) for mark in range(1, 6)]
@@ -68,7 +76,25 @@ def add_variants(found: Exhibits) -> None:
     found.add("Figure 9", _figure_9(suite), "no suggestion passed all filters")
 
 
+def printed_seeds(settings: MergeSettings, problems: int) -> dict[tuple[str, str], float]:
+    """What the paper prints in Table 2, by class and column, where seeds come about as they do there, and else nothing.
+
+    >>> some = {"datasets": {"x": "everyday"}, "models": {"y": "scripted"}}
+    >>> printed_seeds(MergeSettings(**some, masked_lms={"z": "mlm-small"}), 9824)
+    {}
+    >>> own = {name.replace("/", "-"): f"hf:{name}" for name in PAPERS_MODELS}
+    >>> printed_seeds(MergeSettings(**some, masked_lms=own), 9824)["noun", "seeds"]
+    1808.0
+    """
+    how = (settings.top, settings.least, settings.n, settings.draws, sorted(settings.classes))
+    named = {one.model.removeprefix("hf:") for one in settings.masked_lms.values()}
+    if how != (200, 20, 20, 10, ["adjective", "noun", "verb"]) or named != PAPERS_MODELS or problems not in SNLI_TEST:
+        return {}
+    return {(row, column): value for (table, row, column), value in published_values("merge").items() if table == "2"}
+
+
 def _table_2(suite: MergeSuite) -> Table:
+    printed = printed_seeds(suite.settings, suite.problems.height)
     counts, unique = seed_counts(suite.variants, suite.notes), {}
     if "subsamples" in suite.variants.columns:
         unique = unique_variants(suite.variants)
@@ -78,11 +104,22 @@ def _table_2(suite: MergeSuite) -> Table:
         *(TableColumn(one, "share", "labels of seeds") for one in labels), TableColumn("unique", "number", digits=1),
     ]  # fmt: skip
     rows: list[Row] = [
-        [name, seeds, mean, *(part / 100 for part in shares), unique.get(name)]
+        [
+            name,
+            TableCell(seeds, published=printed.get((name, "seeds"))),
+            TableCell(mean, published=printed.get((name, "variants per seed"))),
+            *(TableCell(part / 100, published=_share(printed.get((name, f"% {label}"))))
+              for label, part in zip(labels, shares, strict=True)),
+            TableCell(unique.get(name), published=printed.get((name, "unique variants"))),
+        ]
         for name, seeds, mean, *shares in counts.rows()
-    ]
+    ]  # fmt: skip
     notes = ["unique: variants that are in one draw only, a mean over draws."]
     return Table(suite.file("table-2"), "Seeds and their variants after filtering", columns, rows, notes)
+
+
+def _share(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100
 
 
 def _table_4(suite: MergeSuite) -> Table:

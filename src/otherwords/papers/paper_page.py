@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
@@ -14,6 +15,10 @@ from ..report.exhibits import write_exhibits
 from ..report.figures import STYLE, Figure, Point
 from ..report.tables import Table, TableCell
 from ..storage.files import write_text
+from ..storage.run_folder import RunFolder
+
+#: What the stages of a run are called on the page.
+_STAGES = {"vary": "rewordings", "check": "checks"}
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class PaperResults:
     """What came out: tables and figures by their names in the paper, what is missing and why, and the deviations.
 
     `exhibits` says which table or figure of the paper each one is, such as "Table 2"; `missing` gives the reason for
-    each that is not there. `summary` is one line for the terminal and the head of the page.
+    each that is not there. `summary` is one line for the terminal and the head of the page. `signatures` are those of
+    metrics; what runs did is signed in their folders.
     """
 
     tables: dict[str, list[Table]] = field(default_factory=dict)
@@ -29,6 +35,13 @@ class PaperResults:
     missing: dict[str, str] = field(default_factory=dict)
     deviations: Sequence[str] = ()
     summary: str = ""
+    signatures: Sequence[str] = ()
+
+    @property
+    def has_published(self) -> bool:
+        """Whether a value of the paper stands beside one of ours."""
+        cells = (cell for some in self.tables.values() for table in some for row in table.cells for cell in row)
+        return any(cell.published is not None for cell in cells)
 
 
 def score_cell(found: Score | None, mark: str = "") -> TableCell:
@@ -61,20 +74,39 @@ def write_results(folder: Path, results: PaperResults, about: Mapping[str, Any])
     write_exhibits(folder, tables, figures)
     page = folder / "report.html"
     runs = sorted(one.relative_to(folder).as_posix() for one in folder.glob("cells/**/run/report.html"))
-    write_text(page, render(results, about, runs))
+    signed = _signed(
+        [RunFolder((folder / one).parent).manifest.get("signatures", {}) for one in runs], results.signatures
+    )
+    write_text(page, render(results, about, runs, signed))
     return page
 
 
-def render(results: PaperResults, about: Mapping[str, Any], runs: Sequence[str] = ()) -> str:
+def _signed(of_runs: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """All signatures, by what they are of: those of all runs, and of the metrics of tables and figures."""
+    found: dict[str, dict[str, None]] = {}
+    for one in of_runs:
+        for kind, some in one.items():
+            found.setdefault(kind, {}).update(dict.fromkeys(some.values() if isinstance(some, Mapping) else some))
+    found.setdefault("metrics", {}).update(dict.fromkeys(metrics))
+    return {_STAGES.get(kind, kind): sorted(map(str, some)) for kind, some in found.items() if some}
+
+
+def render(
+    results: PaperResults,
+    about: Mapping[str, Any],
+    runs: Sequence[str] = (),
+    signed: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
     """The page: the exhibits in the paper's order, what is missing, what deviates, and how to repeat and cite it.
 
-    `runs` are the reports of its runs, beside the page: there all problems are, to be browsed.
+    `runs` are the reports of its runs, beside the page: there all problems are, to be browsed. `signed` has the
+    signatures of all that has a part in the numbers.
     """
     template = (files(__package__) / "paper.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     shown = list(_in_order(about["exhibits"], results.tables, results.figures))
     return environment.from_string(template).render(
-        paper=about, results=results, exhibits=shown, runs=runs, style=STYLE, version=__version__
+        paper=about, results=results, exhibits=shown, runs=runs, signed=signed, style=STYLE, version=__version__
     )
 
 

@@ -280,7 +280,7 @@ class Paranlu(Protocol[ParanluSettings]):
         return {
             name: self.cell(
                 f"{dataset}/{name}", [dataset], data=[str(problems)], vary=some, check=self.settings.check,
-                metrics=["accuracy_original"],
+                metrics=["accuracy_original", "flip_rate"],
                 canary=self.settings.canary and name == GIVEN and not data.testset,  # models were tried there
             )
             for name, some in vary.items() if some
@@ -332,7 +332,8 @@ class Paranlu(Protocol[ParanluSettings]):
             for name in partial
         }
         apart = {name: self._distances_of(cells[name], run, task) for name, run in runs.items()}
-        return ParaphrasedSet(dataset, read_part(problems).height, runs, scores, split, apart, counts)
+        own = self._is_made(dataset)
+        return ParaphrasedSet(dataset, read_part(problems).height, runs, scores, split, apart, counts, own)
 
     def _right_or_wrong(self, dataset: str, answers: pl.DataFrame, model: str) -> str:
         """Problems by whether a partial-input model answers them right: a column for scores."""

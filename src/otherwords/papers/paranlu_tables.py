@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from ..report.tables import Plain, Table, TableCell, TableColumn
 from ..storage.run_folder import RunFolder
 from .paper_page import PaperResults, in_words, score_cell
 from .paranlu_settings import ParanluSettings
+from .reproduction import published_values
 
 #: The two kinds of paraphrases: what the data set names, and what the generator of the settings makes.
 GIVEN, AUTOMATIC = "given", "automatic"
@@ -64,7 +66,7 @@ class ParaphrasedSet:
     """A data set whose paraphrases were answered, of one kind or of both.
 
     `problems` is their number; `split` has the scores of the given paraphrases by whether each partial-input model is
-    right. `counts` say what was selected.
+    right. `counts` say what was selected. `own` paraphrases are those that the data have themselves.
     """
 
     dataset: str
@@ -74,6 +76,20 @@ class ParaphrasedSet:
     split: Mapping[str, Sequence[Score]]
     distances: Mapping[str, Distances]
     counts: pl.DataFrame | None = None
+    own: bool = False
+
+    @cached_property
+    def printed(self) -> dict[tuple[str, str], float]:
+        """What the paper prints of this data set, by table and column; nothing of other data, or of a part of it."""
+        if not self.own or GIVEN not in self.runs:
+            return {}
+        values, found = published_values("paranlu"), (self.problems, int(self.sizes().sum()))
+        names = [row for table, row, column in values if (table, column) == ("2", "# paraphrases")]
+        sizes = {name: (values["2", name, "# original"], values["2", name, "# paraphrases"]) for name in names}
+        name = next((one for one in names if sizes[one] == found), "")
+        return {
+            (table, column): value for (table, row, column), value in values.items() if row in (name, f"{name} human")
+        }
 
     def score(self, model: str, metric: str, kind: str = GIVEN) -> Score | None:
         """A score of a model on all problems."""
@@ -207,7 +223,14 @@ def make_results(
             key = "pretraining" if name == "Figure 5" else "finetuning"
             missing[name] = f"no models at several stages: {key} = {{NAME = [MODEL, MODEL, ...]}}"
     deviations = [*_deviations(settings, sets), *trained.deviations()]
-    return PaperResults(tables, figures, missing, deviations, _summary(sets, full))
+    return PaperResults(tables, figures, missing, deviations, _summary(sets, full), _signatures(sets))
+
+
+def _signatures(sets: Sequence[ParaphrasedSet]) -> list[str]:
+    """Those of all metrics."""
+    scores = [found for one in sets for some in (*one.scores.values(), *one.split.values()) for found in some]
+    scores += [found for one in sets for apart in one.distances.values() for found in apart.values.values()]
+    return list(dict.fromkeys(one.signature for one in scores))
 
 
 def _deviations(settings: ParanluSettings, sets: Sequence[ParaphrasedSet]) -> Iterable[str]:
@@ -248,7 +271,11 @@ def _table_2(sets: Sequence[ParaphrasedSet]) -> Table:
     for one in sets:
         sizes = one.sizes()
         mean, deviation = float(sizes.mean()), float(sizes.std())
-        rows.append([one.dataset, one.problems, len(sizes), int(sizes.sum()), mean, deviation])
+        columns_in_print = ("# paraphrases", "mean # paraphrases/ex", "std")
+        printed = [one.printed.get(("2", column)) for column in columns_in_print]
+        cells = map(TableCell, (int(sizes.sum()), mean, deviation))
+        with_print = [replace(cell, published=value) for cell, value in zip(cells, printed, strict=True)]
+        rows.append([one.dataset, one.problems, len(sizes), *with_print])
     return Table("table-2", "Problems and their paraphrases", columns, rows)
 
 
@@ -320,6 +347,9 @@ def _table_6(sets: Sequence[ParaphrasedSet]) -> Table:
                 _similarity(found) if found.metric.startswith("embedding_distance") else score_cell(found)
                 for found in some.values.values()
             ]
+            if kind == GIVEN and "lex" in some.values and (lex := one.printed.get(("6", "lex"))) is not None:
+                place = list(some.values).index("lex")
+                values[place] = replace(values[place], published=lex / 100)
             rate = [some.judged[1] / some.judged[0] if some.judged and some.judged[0] else None] if judged else []
             rows.append([one.dataset, kind, int(one.sizes(kind).sum()), *values, *rate])
     absent = {"syn": "trees or parser", "sem": "regressor or encoder"}

@@ -305,7 +305,10 @@ class Parte(Protocol[ParteSettings]):
         plain = {name: self._three_labels(f"mnli~{name}") for name in self.settings.mnli if self.three_way}
         settings = self.settings
         results = make_results(settings.models, tested, steps, plain, settings.source_column)
-        return replace(results, deviations=(*results.deviations, *self._deviations()))
+        scores = [score for one in tested for some in (one.scores, *one.merging.values()) for score in some]
+        scores += [score for some in plain.values() for found in some.values() for score in found]
+        signed = tuple(dict.fromkeys(one.signature for one in scores))
+        return replace(results, deviations=(*results.deviations, *self._deviations()), signatures=signed)
 
     def _measured(self, name: str) -> TestedData:
         """A data set with all scores of its models."""

@@ -82,13 +82,22 @@ def reproduce(paper: str, data: str | Path) -> list[Cell]:
 
 def against_published(paper: str, obtained: Mapping[Key, float | WithIntervals | None]) -> list[Cell]:
     """Pair what was obtained with the values in `<paper>.csv`, in their order, then what the paper does not print."""
-    text = (files(__package__) / f"{paper}.csv").read_text(encoding="utf-8")
-    printed = {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(text.splitlines())}
+    printed = _printed(paper)
     cells = [
         _cell(key, obtained.get(key), float(row["published"]), _digits(row["published"]), row["reason"])
         for key, row in printed.items()
     ]
     return cells + [_cell(key, found) for key, found in obtained.items() if key not in printed]
+
+
+def published_values(paper: str) -> dict[Key, float]:
+    """What a paper prints, by table, row and column; shares are in per cent."""
+    return {key: float(row["published"]) for key, row in _printed(paper).items()}
+
+
+def _printed(paper: str) -> dict[Key, dict[str, str]]:
+    text = (files(__package__) / f"{paper}.csv").read_text(encoding="utf-8")
+    return {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(text.splitlines())}
 
 
 def _cell(

@@ -117,7 +117,10 @@ class Sensitivity(Protocol[SensitivitySettings]):
         results = make_results(settings, measured, self.rows)
         same = [name for name, one in settings.models.items() if one.model == settings.judge]
         note = [f"The judge is {name} itself: for it, both ways to accept are the same." for name in same]
-        return replace(results, deviations=(*results.deviations, *note))
+        found = [one.accuracy for one in measured]
+        found += [one for model in measured for some in model.scores.values() for one in some]
+        signed = tuple(dict.fromkeys(one.signature for one in found))
+        return replace(results, deviations=(*results.deviations, *note), signatures=signed)
 
     def _right_problems(self, dataset: str, model: str, first: pl.DataFrame) -> Path | None:
         """A file of the problems that the model answers right; None where there is none."""

@@ -184,7 +184,11 @@ def consistency_plane(
     guides = [_iso(f"PVAP {100 * level:g} %", steps, level) for level in levels]
     guides.append(_iso("least possible", steps, 1.0))
     drawn = [Panel(one.title, one.series, [*one.guides, *guides], one.marks) for one in panels]
-    x, y = Axis("accuracy", "share", start, 1.0), Axis("consistency P_C", "share", 0.5, 1.0)
+    heights = [end for one in places if drawing.finite(one.y) for end in one.ends if drawing.finite(end)]
+    foot = max(
+        0.0, min(0.5, math.floor(10 * min(heights, default=0.5)) / 10)
+    )  # corrected values may lie below the least
+    x, y = Axis("accuracy", "share", start, 1.0), Axis("consistency P_C", "share", foot, 1.0)
     return Figure(name, title, "scatter", drawn, x, y, note)
 
 
