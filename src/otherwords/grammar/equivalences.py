@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .clause_rules import CLAUSES
 from .dative import to_double_object, to_prepositional
-from .guards import guard_clause, guard_conjuncts, guard_dative, guard_definite, guard_passive, guarded
+from .guards import guard_active, guard_clause, guard_conjuncts, guard_dative, guard_definite, guard_passive, guarded
 from .parsing import Parser, ParseTree, Sentence, sentence_trees, sentences
 from .relative import exchange_adjectives, to_adjective, to_clause
 from .rewriting import Kind, Rewriting
@@ -41,7 +41,9 @@ EQUIVALENCES: dict[str, Kind] = {
 #: The kinds of `structural.v2`. A mended rule stands in the place of the old one; its inverse may stay as it was.
 EQUIVALENCES_V2: dict[str, Kind] = {
     **EQUIVALENCES,
-    "voice": EQUIVALENCES["voice"]._replace(rules=(guarded(to_passive, guard_passive), to_active)),
+    "voice": EQUIVALENCES["voice"]._replace(
+        rules=(guarded(to_passive, guard_passive), guarded(to_active, guard_active))
+    ),
     "definite": EQUIVALENCES["definite"]._replace(rules=(guarded(swap_definite, guard_definite),)),
     "relative": EQUIVALENCES["relative"]._replace(
         rules=(guarded(to_clause, guard_clause), to_adjective, exchange_adjectives)

@@ -168,6 +168,20 @@ def guard_passive(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriti
     return None if _is_firm(tree, one) else one
 
 
+def guard_active(tree: ParseTree, one: Rewriting, inside: list[int]) -> Rewriting | None:
+    """Not what the active voice would make an expression of: "the bucket was kicked by the man".
+
+    >>> from .parsing import parser
+    >>> from .voice import to_active
+    >>> text = "The bucket was kicked by the man."
+    >>> [nodes] = parser()([text])
+    >>> list(guarded(to_active, guard_active)(ParseTree(text, nodes)))
+    []
+    """
+    things = [at for at in inside if tree[at].dep == "nsubjpass"]
+    return None if any(_is_expression_of_verb(tree, thing) for thing in things) else one
+
+
 def _is_expression_of_verb(tree: ParseTree, thing: int) -> bool:
     """Whether WordNet has the verb with its object as one word: "kick the bucket"."""
     words = [tree[at].text.lower() for at in tree.subtree(thing)]
@@ -275,8 +289,8 @@ def _is_title(tree: ParseTree, chain: list[int]) -> bool:
 
 def _lacks_noun(tree: ParseTree, chain: list[int]) -> bool:
     """Whether the first conjunct may be an adjective without its noun: "a red and a blue car"."""
-    first = tree[chain[0]].text.lower()
-    return lexicon().knows(first, "a") and any(tree.children(at, "amod") for at in chain[1:])
+    alone = not tree.children(chain[0], "amod", "compound") and lexicon().knows(tree[chain[0]].text.lower(), "a")
+    return alone and any(tree.children(at, "amod") for at in chain[1:])
 
 
 def _has_shared_title(tree: ParseTree, chain: list[int]) -> bool:
