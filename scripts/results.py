@@ -1,7 +1,7 @@
 """How nli-small fares on the whole SNLI test set, generator by generator, and on the contrast suites: docs/results.md.
 
     python scripts/results.py measure --data snli_test.jsonl --veto veto.txt [--contrast SPEC ...] [--only NAME ...]
-    python scripts/results.py measure-mnli --data mnli.jsonl --veto veto.txt [--only NAME ...]
+    python scripts/results.py measure-mnli --data mnli.jsonl --veto veto.txt --draw 3000 [--only NAME ...]
     python scripts/results.py render
 
 `measure` runs the studies into runs/results and writes docs/results/scores.json; `render` writes its tables into the
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import random
 import re
 import shutil
 from pathlib import Path
@@ -26,6 +27,8 @@ from otherwords.papers.merge import over_draws
 ROOT = Path(__file__).parents[1]
 PAGE, SCORES = ROOT / "docs" / "results.md", ROOT / "docs" / "results" / "scores.json"
 RUNS = ROOT / "runs" / "results"
+#: Of the problems that `--draw` chooses.
+SEED = 20_261_118
 #: With the IE paper's veto list; several variants where a generator can; MERGE's all, and as its paper has them.
 GENERATORS = {
     "wordnet-ie": "wordnet-ie(veto={veto})",
@@ -72,6 +75,16 @@ def measure_mnli(data: str, veto: str, only: list[str]) -> None:
             done = study(f"mnli-{name}", [data], vary, METRICS, cache=str(RUNS / "mnli.db"))
             kept.setdefault("mnli", {})[name] = done
             _save(kept)
+
+
+def drawn(data: str, count: int) -> str:
+    """A file with some of the problems of a data set, in its order."""
+    problems = ow.load(data)
+    chosen = sorted(random.Random(SEED).sample(range(problems.height), count))
+    path = RUNS / f"drawn-{Path(data.rpartition(':')[2]).stem}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    problems[chosen].select("id", "premise", "hypothesis", "label").write_ndjson(path)
+    return str(path)
 
 
 def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...], cache: str | None = None) -> Shown:
@@ -197,7 +210,10 @@ def main() -> None:
     parser.add_argument("--veto", help="the IE paper's list for SNLI, one word a line")
     parser.add_argument("--contrast", nargs="*", default=[], help="contrast suites, as data sets are named")
     parser.add_argument("--only", nargs="*", default=[], help="measure these alone")
+    parser.add_argument("--draw", type=int, help="measure on so many of the problems, drawn by a seed")
     given = parser.parse_args()
+    if given.draw:
+        given.data = drawn(given.data, given.draw)
     if given.what == "measure":
         measure(given.data, given.veto, given.contrast, given.only)
     if given.what == "measure-mnli":
