@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from otherwords.cli.app import app
 from otherwords.datasets.suite import open_source
 from otherwords.errors import BadInput
-from otherwords.language_models.batch_files import reading_batch
+from otherwords.language_models.batch_files import _version_of, reading_batch
 from otherwords.running.files import answer_files
 
 PREMISES = ("It rains.", "It does not rain.", "A man sleeps.", "The men are wet.")
@@ -59,6 +59,19 @@ def run_batch(server: ChatServer, requests: list[dict[str, Any]], out: str) -> N
             except urllib.error.HTTPError as error:
                 response = {"status_code": error.code, "body": json.load(error)}
             file.write(json.dumps({"custom_id": one["custom_id"], "response": response, "error": None}) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("url", "beginning"),
+    [
+        ("http://127.0.0.1:8000/v1", "/v1"),
+        ("http://127.0.0.1:8000", "/v1"),
+        ("https://gateway.example/openai/v1/", "/v1"),  # batch services know no other, whoever passes them on
+        ("https://models.example/api/v3", "/api/v3"),
+    ],
+)
+def test_addresses_in_batch_files_are_those_of_the_service(url, beginning):
+    assert _version_of(url) == beginning
 
 
 @pytest.mark.parametrize("readout", ["tokens", "text"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import polars as pl
 import pytest
@@ -54,6 +57,27 @@ def test_a_model_that_may_be_worse_fails(gate):
     assert "is not shown" in result.line
 
 
+@pytest.mark.parametrize("margin", [0.03, 0.05, 0.06, 0.1])
+def test_the_gate_is_the_score_test_of_tango(margin):
+    """Tango (1998): the variance of a difference of paired shares, at the margin. Ours estimates it from clusters."""
+    rows = [(place, "no" if place < 13 else "yes", "no" if 11 <= place < 15 else "yes") for place in range(400)]
+    tables = [
+        pl.DataFrame(
+            {"model": "m", "bucket": [f"b{row[0]}" for row in rows] * 2, "variant": [""] * 400 + ["v"] * 400,
+             "gold": "yes", "pred": [row[which] for row in rows] * 2}
+        )
+        for which in (1, 2)
+    ]  # fmt: skip
+    [result], [row] = check_baseline(*tables, [f"accuracy_original>=-{margin}"])
+    lost, won, n = 11, 2, 400
+    b = -lost - won - (2 * n - won + lost) * margin
+    nuisance = (math.sqrt(b * b - 8 * n * lost * margin * (1 + margin)) - b) / (4 * n)
+    z = (won - lost + n * margin) / math.sqrt(n * (2 * nuisance - margin * (1 + margin)))
+    assert -NormalDist().inv_cdf(row.p_not_lower) == pytest.approx(z, rel=0.07)
+    assert result.passed == (row.p_not_lower <= 0.025)
+    assert row.model == "m"
+
+
 def test_a_sample_that_is_too_small_shows_nothing():
     [result], _ = check_baseline(answers(1, count=20), answers(1, count=20), ["flip_rate<=0.01"], replicates=99)
     assert not result.passed
@@ -93,6 +117,9 @@ def test_junit_has_a_case_for_each_gate_and_model():
     ]
     assert cases[0].find("failure") is None
     assert cases[1].find("failure").get("message") == 'bad & "odd" �|'
+    grouped = replace(SCORES[0], group="topic=x")
+    output = ET.fromstring(junit_xml([*SCORES, grouped], []))[0].findtext("system-out")
+    assert output == "a<b>: flip_rate 5.0 % [1.0 – 10.0]\na<b>: flip_rate [topic=x] 5.0 % [1.0 – 10.0]"
     alone = ET.fromstring(junit_xml(SCORES, []))[0]
     assert [one.get("name") for one in alone.findall("testcase")] == ["measured"]
 
@@ -249,6 +276,7 @@ def test_the_plugin_of_pytest_fails_tests_by_gates(tmp_path):
     (tmp_path / "test_mine.py").write_text(TESTS)
     answers(30).write_csv(tmp_path / "answers.csv")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", "out.xml", "-W", "ignore"]
+    command += ["-W", "error::pytest.PytestWarning"]  # of properties in JUnit files, for one
     plugin = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]["otherwords"]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(

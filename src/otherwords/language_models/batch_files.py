@@ -50,10 +50,15 @@ class BatchWriter:
         if self._database.execute("insert or ignore into written values (?)", (key,)).rowcount < 1:
             return
         path, body = body_of(endpoint, request, can)
-        below = urlsplit(endpoint.url).path.rstrip("/") or "/v1"
-        line = {"custom_id": key.hex(), "method": "POST", "url": f"{below}{path}", "body": body}
+        line = {"custom_id": key.hex(), "method": "POST", "url": f"{_version_of(endpoint.url)}{path}", "body": body}
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.count += 1
+
+
+def _version_of(url: str) -> str:
+    """The beginning of a request's address in a batch file, which is /v1 wherever a gateway serves it."""
+    path = urlsplit(url).path.rstrip("/")
+    return "/v1" if path.endswith("/v1") else path or "/v1"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,8 @@ def check_baseline(
     """Hold answers against those of a baseline: a result for each gate and model, and the differences behind them.
 
     Models are compared with their namesakes; where both tables have one model, these two. The `settings` are those of
-    `compare`. A gate is passed if the one-sided test rejects a loss as large as the margin at half of 1 - confidence,
-    which is where the end of the interval of the difference lies.
+    `compare`. A gate is passed if the one-sided score test rejects a loss as large as the margin, at half of
+    1 - confidence. Its standard error is that at the margin: it can fail where the interval ends just within it.
     """
     results, differences = [], []
     level = (1 - settings.get("confidence", 0.95)) / 2
@@ -82,7 +82,7 @@ def check_baseline(
         for model, other in pairs:
             found = compare(answers, baseline, [gate.metric], models=[model, other], margin=gate.margin, **settings)
             row = next(one for one in found if one.group is None)
-            differences.append(row)
+            differences.append(replace(row, model=model))  # by its name, which both tables have
             results.append(_result(gate, row, model, level))
     return results, differences
 
@@ -163,7 +163,7 @@ def junit_xml(scores: Sequence[Score], gates: Sequence[GateResult], title: str =
     cases = [_case(one) for one in gates] or [_measured(model, scores) for model in _models(scores)]
     failed = sum(not one.passed for one in gates)
     head = f'<testsuite name={_attribute(title)} tests="{len(cases)}" failures="{failed}" errors="0" skipped="0">'
-    lines = [_text(str(one)) for one in scores]
+    lines = [_text(f"{one.model}: {_metric(one)} {value_text(one)} [{ends_text(one)}]") for one in scores]
     output = f"<system-out>{chr(10).join(lines)}</system-out>"
     return "\n".join(
         [
