@@ -179,7 +179,7 @@ def get_task(task: str | Task | Mapping[str, Any]) -> Task:
             return _task_from(tomllib.loads(decode(Path(task).read_bytes(), task)), task)
         except (OSError, ValueError, RecursionError) as error:  # absent, not UTF-8, not TOML
             raise BadInput(f"cannot be read as a task: {error}", where=task) from error
-    raise UnknownName(f"no task {task!r}; there are {', '.join(TASKS)}, or give a .toml file with fields and labels")
+    raise UnknownName(f"no task {task!r}; available: {', '.join(TASKS)}, or give a .toml file with fields and labels")
 
 
 def _task_from(table: Mapping[str, Any], where: str) -> Task:

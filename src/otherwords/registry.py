@@ -272,9 +272,9 @@ class Registry:
                 hint = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
                 return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
         near = nearest(name.partition(".")[0], [plugin.name for plugin in self])
-        hint = f"did you mean {near}? There" if near else "there"
+        hint = f"did you mean {near}? Available" if near else "available"
         elsewhere = "" if near else " If it is registered in a notebook or a file: --plugin FILE.py (plugins=[...])."
-        return f"no {self.kind} named {name!r}; {hint} are: {names}.{elsewhere}"
+        return f"no {self.kind} named {name!r}; {hint}: {names}.{elsewhere}"
 
     def _is_known(self, name: str) -> bool:
         """Whether a name is registered here; not where the kind cannot be imported (a bare GPU machine)."""

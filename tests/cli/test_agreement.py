@@ -64,7 +64,7 @@ def test_clusters_come_from_a_run(cli, verdicts, place):
         (("verdicts.csv", "--run", "one.csv"), "one.csv: bucket: no such column; give a run folder, or its answers"),
         (
             ("verdicts.csv", "--run", "others.csv"),
-            "others.csv: has none of the variants that were judged; variants are known by their ids: one that was",
+            "others.csv: contains none of the judged variants; variants are known by their ids: one that was",
         ),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_server_prints_links_and_ends_with_a_signal(cli, suite, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--form", "soundness"], "no form 'soundness'; there are equivalent, fluency, "),
+        (["--form", "soundness"], "no form 'soundness'; available: equivalent, fluency, "),
         (["--form", "sound", "--mode", "best"], "--mode: found 'best'; use sample, flips_first, most_useful_next"),
         (["--form", "sound", "--mode", "flips_first"], "needs to know which variants flip"),
         (["--form", "sound", "--behind-tls", "https://x.org"], "--behind-tls: found 'https://x.org'"),
@@ -89,7 +89,7 @@ def test_a_port_that_is_taken_is_said_before_anything_is_written(cli, suite, tmp
 def test_a_foreign_file_is_not_overwritten(cli, suite, tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     done = cli("annotate", suite, "--form", "sound", "-o", str(tmp_path / "notes.txt"), "--port", "0", rc=2)
-    assert "is no database of verdicts" in done.stderr
+    assert "is not a verdict database" in done.stderr
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
@@ -110,7 +110,7 @@ def test_verdicts_are_exported(cli, database, tmp_path, lines):
     assert lines(out)[0]["annotator"] == "kim"
     cli("verdicts", "export", database, "--what", "card", "-o", str(tmp_path / "card.md"))
     done = cli("verdicts", "export", database, "--what", "everything", "-o", str(out), rc=2)
-    assert "no export 'everything'; there are verdicts, rewordings, card" in done.stderr
+    assert "no export 'everything'; available: verdicts, rewordings, card" in done.stderr
     cli("verdicts", "export", database, "-o", database, rc=2)
 
 
@@ -119,7 +119,7 @@ def test_access_is_closed_and_verdicts_are_kept(cli, database):
     store = web.open_store(database)
     assert web.verdict_table(store).height == 1
     store.close()
-    assert "nobody is called 'lee'; there are kim" in cli("verdicts", "revoke", database, "lee", rc=2).stderr
+    assert "no person is called 'lee'; available: kim" in cli("verdicts", "revoke", database, "lee", rc=2).stderr
 
 
 def test_a_person_is_deleted_when_confirmed(cli, database):
@@ -136,12 +136,12 @@ def test_a_person_is_deleted_when_confirmed(cli, database):
 def test_a_database_that_is_none_is_refused(cli, suite, command, tmp_path):
     more = {"revoke": ["kim"], "delete": ["kim", "--yes"], "export": ["-o", str(tmp_path / "x.csv")]}.get(command, [])
     for path, message in (
-        (suite, "is no database of verdicts"),
+        (suite, "is not a verdict database"),
         (str(tmp_path / "none.db"), "no such database"),
         (str(tmp_path), "is a folder; name a file in it, such as verdicts.db"),
         (
             "mysql://kim:secret@host/x",
-            "is no file, and no address of PostgreSQL; use a file, or postgresql://USER@HOST",
+            "is neither a file nor a PostgreSQL address; use a file, or postgresql://USER@HOST",
         ),
     ):
         refused = cli("verdicts", command, path, *more, rc=2).stderr

@@ -86,7 +86,7 @@ def test_run_reports_it_too_and_its_folder_is_a_suite(cli, problems, place):
 def test_complaints(cli, suite, problems, place):
     asked = ("-m", AGREES, *ASKED, "-q")
     error = cli("circularity", suite, *asked, "--judge", "nli-smal", rc=2).stderr
-    assert error.startswith("error: no models named 'nli-smal'; did you mean nli-small? There are: ")
+    assert error.startswith("error: no models named 'nli-smal'; did you mean nli-small? Available: ")
     assert "no variants to judge" in cli("circularity", problems, *asked, rc=2).stderr
     assert "Missing option '--model'" in cli("circularity", suite, rc=2).stderr
     assert "cannot write 'out.txt'" in cli("circularity", suite, *asked, "-o", "out.txt", rc=2).stderr

@@ -163,7 +163,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
-        (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
+        (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? Available: "),
         (("both.jsonl", "--metric", "flips"), "no metrics named 'flips'; did you mean flip_rate, flip_worst, "),
         (
             ("both.jsonl", "--interval", "exact"),
@@ -174,7 +174,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
             ("both.jsonl", "--margin", "0"),
             "error: --margin: found 0.0; give how large a difference does not matter, such as 0.02 for two points",
         ),
-        (("both.jsonl", "--test", "sign"), "no test named 'sign'; there are: mcnemar, cochran, tost, ie"),
+        (("both.jsonl", "--test", "sign"), "no test named 'sign'; available: mcnemar, cochran, tost, ie"),
         (("both.jsonl", "--test", "tost", "--margin", "0"), "error: --margin: found 0.0; give a share of items"),
         (("both.jsonl", "--test", "tost"), "error: --test: tost needs a margin; add --margin"),
         (("both.jsonl", "--test", "ie"), "has 2 variants, not one"),
@@ -182,7 +182,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "--test", "mcnemar", "--matched"), "leave out --metric, --between and --matched"),
         (("both.jsonl", "--test", "mcnemar", "--margin", "0.1"), "only tost has a margin"),
         (("steady.jsonl", "--test", "mcnemar"), "needs answers of two models"),
-        (("both.jsonl", "--test", "mcnemar", "-m", "gone"), "no model named 'gone'; there are: steady, shaky"),
+        (("both.jsonl", "--test", "mcnemar", "-m", "gone"), "no model named 'gone'; available: steady, shaky"),
     ],
 )
 def test_wrong_usage(cli, files, leftovers, arguments, message):

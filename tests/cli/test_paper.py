@@ -34,7 +34,7 @@ def test_init_writes_a_commented_file_that_is_not_written_over(cli, place):
     said = cli("paper", "ie-test", "--init").stderr
     assert "wrote ie-test.toml" in said
     assert (place / "ie-test.toml").read_text().startswith("# The IE test")
-    assert "is there already" in cli("paper", "ie-test", "--init", rc=2).stderr
+    assert "already exists" in cli("paper", "ie-test", "--init", rc=2).stderr
     cli("paper", "ie-test", "--init", "mine.toml")
     assert (place / "mine.toml").read_text() == (place / "ie-test.toml").read_text()
 

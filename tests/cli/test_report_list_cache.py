@@ -39,7 +39,7 @@ def test_the_report_somewhere_else(cli, run, place):
 def test_a_page_does_not_take_the_place_of_data(cli, run, place, name):
     (place / name).write_text("mine")
     refused = cli("report", run, "-o", name, rc=2).stderr
-    assert refused == f"error: {name}: is no name of a page; end it in .html\n"
+    assert refused == f"error: {name}: is not the name of an HTML file; end it in .html\n"
     assert (place / name).read_text() == "mine"
 
 

@@ -98,7 +98,7 @@ def test_gates(cli, study, place):
     cli("run", "study.toml", "--require", "flip_rate<=1", "-q")
     assert "flip_rate is" in cli("run", "study.toml", "--require", "flip_rate<0", "-q", rc=1).stderr
     error = cli("run", "study.toml", "--require", "fliprate<0", "-q", "-o", "new", rc=2).stderr
-    assert "no score named 'fliprate'; did you mean flip_rate? There are: label_mass, repeat_flips, flip" in error
+    assert "no score named 'fliprate'; did you mean flip_rate? Available: label_mass, repeat_flips, flip" in error
     assert not (place / "new").exists()
 
 
@@ -162,7 +162,7 @@ def test_groups(cli, study, place):
     cli("run", "study.toml", "--by", "topic", "--metric", "flip_rate", "-q")
     assert [score["group"] for score in _scores(_run(place))] == [None, "topic=people", "topic=weather"]
     error = cli("run", "study.toml", "--by", "colour", "-q", rc=2).stderr
-    assert "no column 'colour' to group by; there are: bucket, check:surface" in error
+    assert "no column 'colour' to group by; available: bucket, check:surface" in error
 
 
 def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, repeated, place):
@@ -257,7 +257,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('modles = ["x"]\n', "study.toml: modles: no such setting; did you mean models? there are name, data, task"),
+        ('modles = ["x"]\n', "study.toml: modles: no such setting; did you mean models? available: name, data, task"),
         ('data = "p.jsonl"\nmodels = ["scripted"]\n', "p.jsonl: no such file"),
         ('data = [3]\nmodels = ["scripted"]\n', "data: found 3; give names of files"),
         ('data = ["p.jsonl"\n', "study.toml: cannot be read as a study: "),
@@ -267,21 +267,21 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY + "confidence = 95\n", "study.toml: confidence: found 95; "),
         (STUDY + 'seed = "x"\n', "study.toml: seed: found 'x'; "),
         (STUDY + "cache = 3\n", "study.toml: cache: found 3; "),
-        (STUDY + "task = 'nil'\n", "no task 'nil'; there are nli"),
+        (STUDY + "task = 'nil'\n", "no task 'nil'; available: nli"),
         (STUDY + "[task]\nfields = 'x'\nlabels = ['a', 'b']\n", "fields must be a list of names"),
         (
             STUDY + "metrics = ['fliprate']\n",
-            "no metrics named 'fliprate'; did you mean flip_rate? There are: ",
+            "no metrics named 'fliprate'; did you mean flip_rate? Available: ",
         ),
         (
             STUDY + "check = ['surfaces']\n",
-            "no checks named 'surfaces'; did you mean surface? There are: ",
+            "no checks named 'surfaces'; did you mean surface? Available: ",
         ),
         (
             STUDY.replace("contractions", "contraction"),
             "no generators named 'contraction'; did you mean contractions? ",
         ),
-        (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; did you mean scripted? There are: "),
+        (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; did you mean scripted? Available: "),
         (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option sed; it has script"),
         (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
         (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: no such file"),

@@ -302,10 +302,10 @@ def test_a_broken_line_far_down_is_named(cli, place):
         ((".",), ".: contains no Parquet files; give a file, or the folder of a finished run"),
         (
             ("answers.jsonl", "--metric", "fliprate"),
-            "no metrics named 'fliprate'; did you mean flip_rate? There are: ",
+            "no metrics named 'fliprate'; did you mean flip_rate? Available: ",
         ),
-        (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
-        (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
+        (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; available: bucket"),
+        (("answers.jsonl", "--task", "nil"), "no task 'nil'; available: nli"),
     ],
 )
 def test_wrong_names(cli, answers, arguments, message):

@@ -66,7 +66,7 @@ def of_word(**fields: Any) -> Callable[[Rows, dict[str, Any]], object]:
         (of_p1(id=["a"]), r"sample 4: id: found \['a'\]"),
         (of_p1(id=math.nan), "sample 4: id: found nan"),
         (of_p1(id=True), "sample 4: id: found True"),
-        (of_p1(id="p0"), "sample 'p0': is there twice in epoch 1"),
+        (of_p1(id="p0"), "sample 'p0': occurs twice in epoch 1"),
         (of_p1(epoch="x"), "sample 'p1': epoch: found 'x'"),
         (of_p1(epoch=None), "sample 'p1': epoch: found None"),
         (of_p1(epoch=10**30), "sample 'p1': epoch: found 1000000"),

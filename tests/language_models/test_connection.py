@@ -257,7 +257,7 @@ def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("proxy", "message"),
-    [("gopher://me:secret@127.0.0.1", "is no address of a proxy"), ("socks5://me:secret@x", "socksio")],
+    [("gopher://me:secret@127.0.0.1", "is not a valid proxy address"), ("socks5://me:secret@x", "socksio")],
 )
 def test_what_is_no_proxy_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch, proxy: str, message: str) -> None:
     if message == "socksio" and importlib.util.find_spec("socksio"):

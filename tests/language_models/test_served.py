@@ -167,7 +167,7 @@ def test_limits_in_headers_are_obeyed() -> None:
         (404, 'model "tiny" not found, try pulling it first', "does not know this model"),  # Ollama
         (404, "The model `tiny` does not exist.", "does not know this model"),  # vLLM
         (400, "model not found", "does not know this model"),
-        (404, "File Not Found", "has no such service"),  # llama.cpp at another path
+        (404, "File Not Found", "has no such endpoint"),  # llama.cpp at another path
         (400, "This model's maximum context length is 128 tokens. However, you requested 900 tokens", "too long"),
         (400, "the request exceeds the available context size, try increasing it", "too long"),  # llama.cpp
         (400, "prompt is too long: 210000 tokens > 200000 maximum", "too long"),  # Anthropic

@@ -214,7 +214,7 @@ def test_a_key_is_in_no_file(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert done.exit_code == 0, done.stderr
         wrong = cli(*run, model.replace("MY_KEY", "OTHER"), "--fresh")
         assert wrong.exit_code == 2
-        assert "the key in OTHER is not set, and the server wants a key (401: " in wrong.stderr
+        assert "the key in OTHER is not set, and the server requires a key (401: " in wrong.stderr
         monkeypatch.setenv("MY_KEY", KEY + "x")
         echoed = cli(*run, model, "--fresh")
         assert "the key in MY_KEY is not accepted (401: Incorrect API key provided: [key]." in echoed.stderr
@@ -230,7 +230,7 @@ def test_a_key_instead_of_its_variable_is_in_no_file_either(cli, tmp_path: Path)
     model = f"api:tiny(url=http://127.0.0.1:9/v1, readout=tokens, key_env={key})"
     done = cli("run", "--data", "suite.jsonl", "-o", "out", "-m", model)
     assert done.exit_code == 2
-    assert "key_env: is no name of a variable" in done.stderr
+    assert "key_env: is not a valid variable name" in done.stderr
     assert key not in done.output + done.stderr
     assert not [one for one in tmp_path.rglob("*") if one.is_file() and key.encode() in one.read_bytes()]
 

@@ -153,7 +153,7 @@ def test_wrong_keys_are_refused(own, keys, found):
         (
             "{hypothesis}",
             "{hypothesis} {claim}",
-            "prompt: {claim} is no field of rte; there are {premise}, {hypothesis}",
+            "prompt: {claim} is not a field of rte; available: {premise}, {hypothesis}",
         ),
         ("{hypothesis}", "{hypothesis!r}", "{hypothesis!} is no field"),
         ("{hypothesis}", "{hypothesis.x}", "{hypothesis.x} is no field"),

@@ -170,7 +170,7 @@ def in_toml(folder, paper: str, changes: dict[str, str]):
             "mine.toml: models.nli-small.label_map: 'maybe' is no",
         ),
         ("merge", {'counts = "reached"': 'corrected = "none.csv"'}, "mine.toml: corrected: none.csv: no such file"),
-        ("merge", {'classes = ["noun"': 'classes = ["pronoun"'}, "mine.toml: classes: no 'pronoun'; there are noun"),
+        ("merge", {'classes = ["noun"': 'classes = ["pronoun"'}, "mine.toml: classes: no 'pronoun'; available: noun"),
         ("sensitivity", {'judge = "nli-small"': 'judge = "nli"'}, "mine.toml: judge: no models named 'nli'"),
         ("sensitivity", {'data = "everyday"': 'task = "d-nli"\ndata = "everyday"'}, "mine.toml: datasets.everyday"),
     ],

@@ -102,7 +102,7 @@ def test_a_judge_is_a_column_of_the_answers_or_of_a_check(answers, verdicts):
     assert by_default == by_name
     assert "judge check:stack:score" in by_name.note
     assert by_column.value == by_name.value != without.value
-    with pytest.raises(BadInput, match="judge: no such column or check; there are check:stack:score"):
+    with pytest.raises(BadInput, match="judge: no such column or check; available: check:stack:score"):
         ow.score(named, "flip_rate", verdicts=verdicts, judge="other")
     with pytest.raises(BadInput, match="judge: how has no such scores"):
         ow.score(named, "flip_rate", verdicts=verdicts, judge="how")
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_verdicts_is_said_before_anything_is_measured(answers
 
 def test_verdicts_on_other_variants_are_counted(answers, verdicts):
     more = pl.concat([verdicts, verdicts[:2].with_columns(variant=pl.lit("gone"), bucket=pl.lit("b"))])
-    with pytest.warns(UserWarning, match="1 of 121 verdicts are on variants without answers, such as 'gone'"):
+    with pytest.warns(UserWarning, match="1 of 121 verdicts concern variants without answers, such as 'gone'"):
         ow.score(answers, "flip_rate", verdicts=more)
 
 

@@ -33,7 +33,7 @@ _VARYING = [
     (re.compile(r"(?:/[^\s'\":,;()]*)?/pytest-of-[^/]+/pytest-\d+/(?:popen-gw\d+/)?[^/\s'\":,;()]+"), "<tmp>"),
     (re.compile(re.escape(str(TESTS.parent))), "<root>"),
     (re.compile(r"0x[0-9a-f]{6,}"), "<address>"),
-    (re.compile(r"(?<= are: )[\w-]+\.v\d+(, [\w-]+\.v\d+)*"), "<plug-ins>"),
+    (re.compile(r"(?:(?<= are: )|(?<=vailable: ))[\w-]+\.v\d+(, [\w-]+\.v\d+)*"), "<plug-ins>"),
 ]
 _seen: Counter[str] = Counter()
 

@@ -83,7 +83,7 @@ def test_a_name_is_in_how_and_changes_nothing_else(spec):
 
 def test_two_generators_of_one_name_are_refused():
     for specs in (["x=contractions", "x=identity"], ["contractions", "contractions=identity"]):
-        with refuses(BadInput, fix="give each a name of its own, as in one=contractions"):
+        with refuses(BadInput, fix="give each a different name, as in one=contractions"):
             ow.vary(PROBLEMS, specs)
     with refuses(BadInput, fix="give it once"):
         ow.vary(PROBLEMS, ["one=contractions", "two=contractions"])

@@ -244,7 +244,7 @@ def undone(variant: Variant) -> dict[str, str]:
 
 @pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_on_snli(count):
-    """Two thirds of the problems change, and never into a word that is there already (development set)."""
+    """Two thirds of the problems change, and never into a word that already exists (development set)."""
     path = DATA / "ie_test" / "nli_data.parquet"
     if not path.exists():
         pytest.skip("needs shared/data/ie_test/nli_data.parquet")

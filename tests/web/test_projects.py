@@ -266,7 +266,7 @@ def test_names_that_are_no_hosts_are_refused():
 
 
 def test_an_open_address_without_tls_is_warned_of():
-    with pytest.warns(UserWarning, match="travel unencrypted; put a proxy with TLS in front"):
+    with pytest.warns(UserWarning, match="are sent unencrypted; put a proxy with TLS in front"):
         web.warn_unprotected("0.0.0.0", "")
     web.warn_unprotected("0.0.0.0", "annotate.example.org")
     web.warn_unprotected("127.0.0.1", "")

@@ -108,7 +108,7 @@ def test_models_are_compared(run: Path, visitor: Visitor) -> None:
     assert f"{100 * row.difference:.1f}".replace("-", "\u2212") in page
     same = visitor.get("/compare?first=0~first&second=0~nobody")
     assert "There is no" not in same.text
-    assert "These cannot be compared: one: no answers of nobody; there are those of first, second" in plain(same.text)
+    assert "These cannot be compared: one: no answers of nobody; available: first, second" in plain(same.text)
 
 
 def test_runs_are_compared_with_each_other(run: Path, tmp_path: Path) -> None:

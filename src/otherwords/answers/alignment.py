@@ -122,7 +122,7 @@ def _rename(table: pl.DataFrame, columns: Mapping[str, str], where: str, name: s
     if odd := [column for column in table.columns if "\0" in column]:
         raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
     if absent := [known for known, column in columns.items() if column not in table.columns]:
-        fix = f"there are {list_names(table.columns)}"
+        fix = f"available: {list_names(table.columns)}"
         if name:
             fix += f"; map one of this table alone with --field {name}:{absent[0]}=COLUMN"
             fix += f" (in Python columns={{{name!r}: {{{absent[0]!r}: COLUMN}}}})"

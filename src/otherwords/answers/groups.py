@@ -145,7 +145,7 @@ def values_of(answers: pl.DataFrame, column: str) -> pl.Series:
     """A column to group by; a variant without a value belongs to no group, with a warning."""
     answers = _derived(answers, column)
     if column not in answers.columns:
-        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
+        raise UnknownName(f"no column {column!r} to group by; available: {', '.join(answers.columns)}")
     if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
         named = pl.col(column).str.strip_chars() != ""
         answers = answers.with_columns(pl.when(named).then(pl.col(column)))

@@ -64,7 +64,7 @@ def _right_or_wrong(path: str, model: str, _stamp: int) -> dict[str, str]:
     names = [] if "model" not in table.columns else table["model"].cast(pl.String).unique().sort().to_list()
     if (model and model not in names) or (not model and len(names) > 1):
         found = f"no model {model!r}" if model else f"has {len(names)} models"
-        fix = f"name one: {ANSWERS}{path}:{names[0]}; there are {', '.join(names)}" if names else "leave out the name"
+        fix = f"name one: {ANSWERS}{path}:{names[0]}; available: {', '.join(names)}" if names else "leave out the name"
         raise BadInput(found, where=path, field="model", fix=fix)
     own = table.filter(is_original(), *([pl.col("model").cast(pl.String) == model] if model else []))
     if own["gold"].null_count() or not own.height:
@@ -96,7 +96,7 @@ def families(column: str, models: Iterable[str]) -> dict[str, str]:
         if key in values and str(values[key]).strip():
             known[model] = str(values[key])
     if not known:
-        found = f"there are {', '.join(sorted(keys))}" if keys else fix
+        found = f"available: {', '.join(sorted(keys))}" if keys else fix
         raise BadInput(f"no model has {key!r}", where=path, field=key, fix=found)
     names = list(models)
     if names and not set(names) & known.keys():
@@ -119,7 +119,7 @@ def relatives(column: str, models: Iterable[str]) -> list[tuple[str, str, str]]:
         pairs += [("smaller than", small, large) for (a, small), (b, large) in pairwise(own) if a < b]
     if not pairs:
         fix = 'give models of the table distilled_from = "..." another, or family and size, two sizes of a family'
-        raise BadInput("relates no two models", where=path, fix=f"{fix}; there are {', '.join(names)}")
+        raise BadInput("relates no two models", where=path, fix=f"{fix}; available: {', '.join(names)}")
     return pairs
 
 

@@ -45,7 +45,7 @@ def report(
     from ..report.run_exhibits import write_run_exhibits
 
     if out is not None and out.suffix.lower() not in (".html", ".htm"):  # somebody's data, more likely than a page
-        raise BadInput("is no name of a page", where=str(out), fix="end it in .html")
+        raise BadInput("is not the name of an HTML file", where=str(out), fix="end it in .html")
     if find_harness(sources[0]):
         if out is None or tables is not None:
             raise BadInput(

@@ -194,7 +194,7 @@ class Intake:
         for name in (*self.task.fields, *sorted({"id", "label"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
                 option, other = self.options["column"].format(name), self.options["task"]
-                fix = f"there are {list_names(record.row)}: map one with {option}, or choose another {other}"
+                fix = f"available: {list_names(record.row)}; map one with {option}, or choose another {other}"
                 if layout := suggest_layout(list(record.row), where.rpartition(", ")[0], self.options):
                     fix = f"the columns are SNLI's: give it as {layout}"
                 message = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"

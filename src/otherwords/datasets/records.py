@@ -92,7 +92,7 @@ def _naming_absent_files(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
     try:
         yield from read()
     except FileNotFoundError as error:
-        raise BadInput("there is no such file", where=str(error.filename or "")) from error
+        raise BadInput("no such file", where=str(error.filename or "")) from error
 
 
 def in_batches(records: Iterable[Record]) -> Iterator[RecordBatch]:

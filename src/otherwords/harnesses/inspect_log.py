@@ -80,7 +80,7 @@ class _Log:
         """Read what a .eval log says of itself: at its end, or at its start if it has no end."""
         name = next((one for one in ("header.json", "_journal/start.json") if one in members), "")
         if not name:
-            raise BadInput("is no Inspect log", where=self.where, fix="give a file that `inspect eval` wrote")
+            raise BadInput("is not an Inspect log", where=self.where, fix="give a file that `inspect eval` wrote")
         self.header = {**part_of({name: _loaded(members[name], content, f"{self.where}, {name}")}, name, self.where)}
 
     @property
@@ -106,7 +106,9 @@ class _Log:
         if status != "success" and not self.options.errors:
             error = part_of(self.header, "error", self.where).get("message", "")
             because = f": {shorten(error)}" if error else ""
-            raise BadInput(f"the evaluation is {status}, so that samples may lack{because}", where=self.where, fix=_FIX)
+            raise BadInput(
+                f"the evaluation is {status}, so samples may be missing{because}", where=self.where, fix=_FIX
+            )
 
     def _sample(self, one: Mapping[str, Any], name: str) -> LoggedAnswer:
         place, metadata = f"{self.where}, sample {name!r}", one.get("metadata")
@@ -142,7 +144,7 @@ class _Log:
         if not isinstance(scores, dict) or not all(isinstance(score, dict) for score in scores.values()):
             raise BadInput(f"found {shorten(scores)}", where=place, field="scores")
         if wanted and scores and wanted not in scores:
-            fix = f"there is {', '.join(scores)}"
+            fix = f"available: {', '.join(scores)}"
             raise BadInput(f"has no scorer {wanted!r}", where=place, field="scorer", fix=fix)
         if len(scores) > 1 and not wanted:
             fix = f"choose one with --scorer NAME: {', '.join(scores)}"
@@ -245,7 +247,7 @@ def _directory(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
     """All members, from the directory at the end; `zipfile` would keep half a kilobyte of each, and read no zstd."""
     end = content.rfind(_END)
     if end < 0 or len(content) < end + 22:
-        raise BadInput("is no zip file, or its end is missing", where=where, fix=_FIX)
+        raise BadInput("is not a zip file, or is truncated", where=where, fix=_FIX)
     count, _, place = struct.unpack("<HII", content[end + 10 : end + 20])
     large = content.rfind(_END64, 0, end)
     if (place == _FULL or count == 0xFFFF) and large >= 0:

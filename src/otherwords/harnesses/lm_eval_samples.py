@@ -102,7 +102,7 @@ class _SampleFile:
 
     def _refuse_fewer(self, count: int) -> None:
         if self.options.scorer and not count:
-            fix = f"there is {', '.join(sorted(self._filters))}"
+            fix = f"available: {', '.join(sorted(self._filters))}"
             raise BadInput(
                 f"no filter is called {self.options.scorer!r}", where=str(self.path), field="scorer", fix=fix
             )

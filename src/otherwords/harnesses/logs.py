@@ -81,12 +81,14 @@ def read_any(source: str | Path, options: LogOptions, columns: Mapping[str, str]
     harness, path = find_harness(source), Path(source)
     if not harness:
         fix = "give a .eval or .json log of Inspect, samples_*.jsonl of lm-eval, JSON of promptfoo or a folder of HELM"
-        raise BadInput("is no log of a harness that is known", where=str(source), fix=fix)
+        raise BadInput("is not a log of a known harness", where=str(source), fix=fix)
     table = with_buckets(_READERS[harness](path, options), options.bucket_from, str(source))
     if "bucket" not in table.columns and "bucket" not in columns:
         shown = shorten(table["id"][0])
-        fix = f"say which samples are wordings of one problem: --bucket-from HOW (bucket_from), where HOW is {_HOW}"
-        raise BadInput(f"its samples, such as {shown}, name no bucket", where=str(source), fix=fix)
+        fix = (
+            f"say which samples are wordings of the same problem: --bucket-from HOW (bucket_from), where HOW is {_HOW}"
+        )
+        raise BadInput(f"samples such as {shown} do not name their bucket", where=str(source), fix=fix)
     if "variant" not in table.columns and "variant" not in columns:
         table = table.with_columns(pl.col("id").alias("variant"))
     return _ordered(table)
@@ -113,7 +115,7 @@ def _by_pattern(table: pl.DataFrame, pattern: str, where: str) -> pl.DataFrame:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise BadInput(f"is no pattern: {error}", where=pattern, field="bucket_from", fix=_FIX) from None
+        raise BadInput(f"is not a regular expression: {error}", where=pattern, field="bucket_from", fix=_FIX) from None
     if "bucket" not in compiled.groupindex:
         raise BadInput("has no group called bucket", where=pattern, field="bucket_from", fix=_FIX)
     _refuse_without_ids(table, where)
@@ -150,7 +152,7 @@ def _by_file(table: pl.DataFrame, file: str, where: str) -> pl.DataFrame:
 
 def _refuse_without_ids(table: pl.DataFrame, where: str) -> None:
     if "id" not in table.columns:
-        fix = f"there are {list_names(table.columns)}"
+        fix = f"available: {list_names(table.columns)}"
         raise BadInput("no such column", where=where, field="id", fix=fix)
 
 

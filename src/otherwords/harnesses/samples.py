@@ -159,7 +159,7 @@ def _with_labels(table: pl.DataFrame, where: str, options: LogOptions) -> pl.Dat
     """The table with labels as answers: free text is read by the strict rule, and what is no label is unreadable."""
     golds = table["gold"].drop_nulls().unique().sort().to_list()
     if len(golds) > _MOST_LABELS:
-        fix = "for tasks whose answers are no labels, count which are right: --graded (graded)"
+        fix = "if answers are not labels, use the grades of the harness: --graded (graded)"
         raise BadInput(f"has {len(golds):,} different right answers", where=where, fix=fix)
     named = [name.removeprefix("p:") for name in table.columns if name.startswith("p:")]
     labels = {label_key(one): one for one in (*options.labels, *golds, *named) if one.strip()}
@@ -201,8 +201,8 @@ def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
         return table.drop("epoch")
     if table.select(*keys, "epoch").n_unique() < table.height:
         twice = table.filter(pl.struct(*keys, "epoch").is_duplicated())
-        message = f"is there twice in epoch {twice['epoch'][0]}"
-        raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample an id of its own")
+        message = f"occurs twice in epoch {twice['epoch'][0]}"
+        raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample a unique id")
     first = table.filter(pl.col("epoch") == pl.col("epoch").min().over(keys))
     given = table.select(*keys, "epoch", "pred")
     others = given.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti")

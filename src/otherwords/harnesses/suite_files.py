@@ -65,7 +65,7 @@ def write_suite(
 def _refuse_used(folder: Path, *inputs: str) -> None:
     refuse_overwriting(folder, *inputs)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput("is there already", where=str(folder), fix="give a folder that is new, or empty")
+        raise BadInput("already exists", where=str(folder), fix="give a new or empty folder")
 
 
 def _without_shots(template: Template) -> Template:

@@ -195,10 +195,10 @@ def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
     if auto == ENCODER:  # its pooler reads the first token for some task, and is not used
         missing = tuple(name for name in missing if "pooler" not in name)
     if missing and auto == ENCODER:
-        message = f"its weights lack {', '.join(missing[:4])}: its vectors would be random"
+        message = f"weights are missing for {', '.join(missing[:4])}: its vectors would be random"
         raise BadInput(message, where=folder.who, fix="save it again, with all weights")
     if missing:
-        message = f"has no trained head (its weights lack {', '.join(missing[:4])}): its answers would be random"
+        message = f"has no trained head (weights are missing for {', '.join(missing[:4])}): its answers would be random"
         raise BadInput(message, where=folder.who, fix="fine-tune it for the task, or use a fine-tuned model")
     return model
 

@@ -196,7 +196,7 @@ def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> 
     known -= {"label", "original"} if table["label"].null_count() else set()
     check_files(by)
     if wrong := [name for name in by if name not in known and not is_looked_up(name)]:
-        raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
+        raise UnknownName(f"no column {wrong[0]!r} to group by; available: {', '.join(sorted(known))}")
 
 
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:

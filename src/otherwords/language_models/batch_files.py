@@ -46,7 +46,9 @@ class BatchWriter:
         """Write a request, unless it was written before."""
         if endpoint.dialect != "openai":
             fix = "use dialect=openai, or ask without --batch-out"
-            raise BadInput(f"there are no batch files for {endpoint.dialect}", where=f"api:{endpoint.model}", fix=fix)
+            raise BadInput(
+                f"batch files are not supported for {endpoint.dialect}", where=f"api:{endpoint.model}", fix=fix
+            )
         if self._database.execute("insert or ignore into written values (?)", (key,)).rowcount < 1:
             return
         path, body = body_of(endpoint, request, can)
@@ -67,7 +69,7 @@ def writing_batch(path: str | Path, *inputs: Any) -> Iterator[BatchWriter]:
     target = Path(path)
     refuse_overwriting(target, *inputs)
     if target.suffix != ".jsonl":
-        raise BadInput("is no name of a batch file", where=str(path), field="batch_out", fix="end it in .jsonl")
+        raise BadInput("is not the name of a batch file", where=str(path), field="batch_out", fix="end it in .jsonl")
     with _database() as database, atomic(target) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         yield BatchWriter(file, database)
 
@@ -123,7 +125,7 @@ class BatchReader:
             try:
                 reply = completion_of(endpoint, request, self._body(number, place))
             except Malformed as problem:
-                error = f"is no reply: {problem}"
+                error = f"is not a valid reply: {problem}"
             else:
                 if not reply.is_withheld:
                     self.found += 1

@@ -79,7 +79,7 @@ def _price(name: str, values: Any, where: str) -> Price:
     if not isinstance(values, Mapping) or not {"input", "output"} <= values.keys():
         raise BadInput("has no input and output", where=where, field=name, fix=_FIX)
     if unknown := values.keys() - {*Price._fields}:
-        fix = f"there are {', '.join(Price._fields)}"
+        fix = f"available: {', '.join(Price._fields)}"
         raise BadInput("no such price", where=where, field=f"{name}.{min(unknown)}", fix=fix)
     given = {**values, "cached": values.get("cached", values["input"])}
     for kind, value in given.items():
@@ -270,7 +270,7 @@ class Budget:
         """Refuse to send anything in a dry run."""
         if self.dry_run:
             fix = f"find it out first: otherwords probe 'api:{model}(...)'"
-            raise BadInput("nobody knows yet what the server can do, and a dry run sends nothing", fix=fix)
+            raise BadInput("the server has not been probed yet, and a dry run sends nothing", fix=fix)
 
     def _reached(self, found: str, flag: str, keyword: str) -> LimitReached:
         return LimitReached(f"{found}: the limit {setting(flag, keyword)} is reached")

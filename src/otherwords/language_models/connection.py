@@ -129,7 +129,9 @@ def _through(named: str, verify: ssl.SSLContext) -> httpcore2.AsyncConnectionPoo
         )
     except (ValueError, httpx2.InvalidURL):
         fix = "give it as http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT"
-        raise BadInput("is no address of a proxy", where="$HTTPS_PROXY, $HTTP_PROXY or $ALL_PROXY", fix=fix) from None
+        raise BadInput(
+            "is not a valid proxy address", where="$HTTPS_PROXY, $HTTP_PROXY or $ALL_PROXY", fix=fix
+        ) from None
     common: dict[str, Any] = {"ssl_context": verify, "max_connections": 1, "keepalive_expiry": _KEPT}
     common |= {"proxy_auth": proxy.raw_auth, "network_backend": _Network()}
     if proxy.url.scheme.startswith("socks"):

@@ -163,7 +163,7 @@ def _checked(url: str, where: str, field: str) -> str:
             raise ValueError
         (host or "").encode("ascii" if (host or "").isascii() else "idna")
     except ValueError:
-        raise BadInput("is no address", where=where, field=field, fix=fix) from None
+        raise BadInput("is not a valid address", where=where, field=field, fix=fix) from None
     if parts.username or parts.password or "@" in parts.netloc:
         fix = "leave out user and password; the variable that key_env names holds the key"
         raise BadInput("the address has a user or password in it", where=where, field=field, fix=fix)
@@ -171,7 +171,7 @@ def _checked(url: str, where: str, field: str) -> str:
         fix = "leave out all from ? or # on; a key belongs in the variable that key_env names"
         raise BadInput("the address has parameters", where=where, field=field, fix=fix)
     if parts.scheme not in ("http", "https") or not host:
-        raise BadInput("is no address", where=where, field=field, fix=fix)
+        raise BadInput("is not a valid address", where=where, field=field, fix=fix)
     shown = f"[{host}]" if ":" in host else host
     path = parts.path.rstrip("/")
     for end in ("/chat/completions", "/completions", "/messages"):
@@ -183,7 +183,7 @@ def refuse_key(name: str, where: str, example: str = "OPENAI_API_KEY") -> None:
     """Refuse what stands for the name of a variable and is none; it is not shown, because it may be the key itself."""
     if name and not _is_variable(name):
         fix = f"name the variable that holds the key, such as {example}"
-        raise BadInput("is no name of a variable", where=where, field="key_env", fix=fix)
+        raise BadInput("is not a valid variable name", where=where, field="key_env", fix=fix)
 
 
 def _is_variable(name: str) -> bool:

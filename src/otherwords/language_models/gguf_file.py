@@ -201,7 +201,7 @@ def _refuse_wrong(path: Path, context: int, threads: int, where: str) -> None:
         reason = os.strerror(error.errno or 0)
         raise BadInput(f"cannot be read: {reason}", where=where, fix="give the path of a .gguf file") from error
     if start != _MAGIC:
-        raise BadInput("is no GGUF file", where=where, fix="give the path of a .gguf file")
+        raise BadInput("is not a GGUF file", where=where, fix="give the path of a .gguf file")
 
 
 def _has_template(path: Path) -> bool:

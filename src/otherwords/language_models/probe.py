@@ -336,7 +336,7 @@ class _Prober:
         last, wait = list(failed.values())[-1], max(one.wait for one in failed.values())
         server = f"{self.endpoint.url} {last.reason}"
         if wait > self.sender.manner.patience:
-            raise ServerFailed(f"api:{self.endpoint.model}: {server} and wants no request for {wait:,.0f} seconds")
+            raise ServerFailed(f"api:{self.endpoint.model}: {server} and refuses requests for {wait:,.0f} seconds")
         if tries < (_TRIES if self.sender.names else FIRST_TRIES):
             time.sleep(wait or backoff(tries))
             return failed

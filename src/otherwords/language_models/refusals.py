@@ -60,9 +60,9 @@ def judge(
     if status in (400, 403, 422) and _FILTERED.search(message):
         return Completion("", FILTER)
     if status in (402, 429) and _NO_MONEY.search(message):
-        return ServerFailed(f"{where}: {endpoint.url} gives no more answers: {shown}; pay, or wait for the next period")
+        return ServerFailed(f"{where}: {endpoint.url} refuses further requests: {shown}; add credit, or wait")
     if 300 <= status < 400:
-        fix = "give the address where the model is, as url"
+        fix = "give the final address as url"
         there = f"to {shorten(endpoint.scrub(location), 100)}" if location else "and does not say where to"
         return BadInput(f"{endpoint.url} redirects {there}", where=where, fix=fix)
     if status in _AGAIN or status >= 500:
@@ -72,24 +72,24 @@ def judge(
     if _TOO_LONG.search(message) or status == 413:
         text = request.messages[-1].content if request.messages else request.text
         start = text.rstrip().rpartition("\n\n")[2][:80]  # templates end alike: the problem stands before that
-        fix = "use a shorter prompt (fewer shots), a model that reads more, or leave the problem out"
+        fix = "use a shorter prompt (fewer shots) or a model with a longer context, or leave the problem out"
         message = f"a prompt is too long for the model ({shown}); its last paragraph begins with {start!r}"
         return BadInput(message, where=where, fix=fix)
     if _NO_MODEL.search(message):
         return BadInput(f"{endpoint.url} does not know this model: {shown}", where=where, fix="check the name")
     if status in (404, 405):
-        fix = "check the url: most end in /v1; for a chat or plain completions alone, say chat=true or chat=false"
-        return BadInput(f"{endpoint.url} has no such service ({status}: {shown})", where=where, fix=fix)
+        fix = "check the url: most end in /v1; if there is only chat or only completions, set chat=true or chat=false"
+        return BadInput(f"{endpoint.url} has no such endpoint ({status}: {shown})", where=where, fix=fix)
     fix = "see what the server says"
     if _LOGPROBS.search(message):
         fix = "use another readout, such as text"
     elif _TEMPERATURE.search(message):
-        fix = "find out what it accepts, which is then known: otherwords probe"
+        fix = "find out what it accepts: otherwords probe"
     return BadInput(f"{endpoint.url} refused the request ({status}): {shown}", where=where, fix=fix)
 
 
 def _wrong_key(endpoint: Endpoint, status: int, shown: str) -> BadInput:
-    found = "is not accepted" if endpoint.key else "is not set, and the server wants a key"
+    found = "is not accepted" if endpoint.key else "is not set, and the server requires a key"
     fix = f"set {endpoint.key_env} to a valid key, or name another variable: key_env=..."
     return BadInput(
         f"the key in {endpoint.key_env} {found} ({status}: {shown})", where=f"api:{endpoint.model}", fix=fix

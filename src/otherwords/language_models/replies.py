@@ -30,7 +30,7 @@ _PATIENCE = 60
 _MOST_KEYS = 500
 #: Bytes from which on a reply is compressed.
 _LONG = 300
-_FIX = "delete the file (what it holds is asked again), or give another cache with --cache"
+_FIX = "delete the file (its requests are then sent again), or choose another cache with --cache"
 
 
 def replies_path(answers: Path) -> Path:
@@ -76,7 +76,7 @@ class ReplyStore:
         with self.path.open("rb") as file:
             head = file.read(100)
         if head and int.from_bytes(head[68:72], "big") != _OURS:
-            fix = "move it away, or give another cache with --cache: replies are kept beside it"
+            fix = "move it away, or choose another cache with --cache: replies are stored next to it"
             raise BadInput("is not a file of replies, and is left as it is", where=str(self.path), fix=fix)
 
     @contextmanager

@@ -133,7 +133,7 @@ class Sender:
             return Connection(self.endpoint.url, self._verify, connect=min(self.manner.timeout, _CONNECT))
         except InvalidURL as error:
             fix, where = "give it as http://HOST:PORT/v1 or https://HOST/v1", f"api:{self.endpoint.model}"
-            raise BadInput(f"is no address ({self._name(error)})", where=where, field="url", fix=fix) from None
+            raise BadInput(f"is not a valid address ({self._name(error)})", where=where, field="url", fix=fix) from None
 
     async def _work(self, budget: Budget, keeper: _Keeper, asked: Iterator[Asked]) -> None:
         """Take requests and get their replies, until there are none left, or something stopped the sending."""
@@ -315,7 +315,7 @@ class Sender:
             fix = "check served_as" if self.endpoint.served_as and "replied as" in ended.reason else fix
             raise ServerFailed(f"{server} {ended.reason}, {tries} times; {fix}")
         if ended.wait > self.manner.patience:
-            raise ServerFailed(f"{server} {ended.reason} and wants no request for {ended.wait:,.0f} seconds")
+            raise ServerFailed(f"{server} {ended.reason} and refuses requests for {ended.wait:,.0f} seconds")
         silent = time.monotonic() - self._last_reply
         if self._failures >= FAILURES and silent > self.manner.patience:
             found = f"{self._failures:,} requests in a row failed, for {silent:,.0f} seconds"

@@ -154,7 +154,7 @@ def audit(
     their variants, is below that share, in a column `mean_accuracy`, the lowest first: MERGE looks at those below 0.05.
     """
     if which not in LISTS:
-        raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
+        raise UnknownName(f"no list {which!r}; available: {', '.join(LISTS)}")
     sources = frames_or_names(answers, "the answers")
     tables.refuse_unwritable(out, *sources)
     _refuse_wrong_bound(below, which)

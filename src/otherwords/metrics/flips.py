@@ -361,7 +361,7 @@ def _names(merge: str) -> list[str]:
 def _groups(labels: tuple[str, ...], merge: str) -> Array:
     """The number of each label's group, in the order in which groups first occur."""
     if missing := [name for name in _names(merge) if name not in labels]:
-        message = f"no label {missing[0]!r} to merge; there are {', '.join(labels)}"
+        message = f"no label {missing[0]!r} to merge; available: {', '.join(labels)}"
         raise Unmeasurable(message, field="merge", fix="give the answers before merging, or the task")
     names = [merge if label in _names(merge) else label for label in labels]
     return np.array([list(dict.fromkeys(names)).index(name) for name in names])

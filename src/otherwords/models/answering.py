@@ -96,7 +96,7 @@ def with_templates(specs: Sequence[str], templates: Sequence[str]) -> list[str]:
         raise BadInput(message, field=setting("--template", "templates"), fix=f"use a language model: {kinds}")
     names = {template: template_name(template) for template in dict.fromkeys(templates)}
     if len({*names.values()}) < len(names):
-        fix = "give each a name of its own: name = ... in the file"
+        fix = "give each a different name: name = ... in the file"
         raise BadInput("two templates have the same name", field=setting("--template", "templates"), fix=fix)
     return [
         one

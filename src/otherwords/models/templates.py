@@ -222,7 +222,7 @@ def _refuse(table: Mapping[str, Any], known: Mapping[str, Any], where: str, insi
         if name not in known:
             near = nearest(name, list(known))
             hint = f"did you mean {near}? " if near else ""
-            raise BadInput("unknown key", where=where, field=place, fix=f"{hint}there are {', '.join(known)}")
+            raise BadInput("unknown key", where=where, field=place, fix=f"{hint}available: {', '.join(known)}")
         wanted = known[name]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             kinds = [wanted] if isinstance(wanted, type) else list(wanted)
@@ -290,8 +290,8 @@ def _suited(template: Template, task: Task) -> Template:
     allowed = {"prompt": {*task.fields, LABELS}, "system": {LABELS}}
     for key, names in used.items():
         if unknown := [name for name in names if name not in allowed[key]]:
-            fix = f"there are {', '.join(f'{{{name}}}' for name in (*task.fields, LABELS) if name in allowed[key])}"
-            raise BadInput(f"{{{unknown[0]}}} is no field of {task.name}", where=where, field=key, fix=fix)
+            fix = f"available: {', '.join(f'{{{name}}}' for name in (*task.fields, LABELS) if name in allowed[key])}"
+            raise BadInput(f"{{{unknown[0]}}} is not a field of {task.name}", where=where, field=key, fix=fix)
     if missing := [name for name in task.fields if name not in used["prompt"]]:
         fix = f"write {{{missing[0]}}} where its text is to stand"
         raise BadInput(f"has no place for the field {', '.join(missing)}", where=where, field="prompt", fix=fix)

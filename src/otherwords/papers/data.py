@@ -88,7 +88,7 @@ def read_rows(data: Readable, part: DataPart, task: Task, where: str) -> pl.Data
     rows = pl.concat(frames, how="diagonal_relaxed")
     for column, values in part.where.items():
         if column not in rows.columns:
-            fix = f"there are {', '.join(rows.columns)}"
+            fix = f"available: {', '.join(rows.columns)}"
             raise BadInput("no such column", where=where, field=f"where.{column}", fix=fix)
         rows = rows.filter(pl.col(column).cast(pl.String).is_in(values))
     if not rows.height:

@@ -103,7 +103,7 @@ def read_settings(
 def write_template(path: Path, text: str) -> None:
     """Write the commented settings that a user begins with; what is there is not replaced."""
     if path.exists():
-        raise BadInput("is there already", where=str(path), fix="name another file, or delete it")
+        raise BadInput("already exists", where=str(path), fix="name another file, or delete it")
     write_text(path, text)
 
 
@@ -127,7 +127,7 @@ def _translated(error: ValidationError, kind: type[BaseModel], where: str, given
         where, field = "", setting(f"--{field}", field)
     if first["type"] == "extra_forbidden":
         near = nearest(names[-1], known)
-        fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(known)}"
+        fix = (f"did you mean {near}? " if near else "") + f"available: {', '.join(known)}"
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         return BadInput("is missing", where=where, field=field, fix=f"write {names[-1]} = ...")
@@ -186,7 +186,7 @@ def opened(folder: Path) -> Iterator[None]:
     others = sorted(one.name for one in folder.iterdir() if one.name not in _OWN) if folder.is_dir() and new else []
     if others:
         fix = "choose a new folder with -o"
-        raise BadInput(f"is no experiment: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
+        raise BadInput(f"is not an experiment folder: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
     made = not folder.exists()
     empty = made or not any(folder.iterdir())
     folder.mkdir(parents=True, exist_ok=True)

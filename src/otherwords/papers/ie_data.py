@@ -230,7 +230,7 @@ def read_judged(folder: Path, dataset: str, files: Mapping[str, str], task: Task
         pairs = changed_pairs(folder / "data" / dataset, part, task)
         if unknown := sorted(votes.keys() - set(pairs["id"])):
             fix = f"give verdicts on the pairs in {sheet(folder, dataset, part)}"
-            raise BadInput(f"{unknown[0]!r} is no changed pair of {dataset}, {part}", where=str(path), fix=fix)
+            raise BadInput(f"{unknown[0]!r} is not a changed pair of {dataset}, {part}", where=str(path), fix=fix)
         sound = {one: count_votes(some, "majority").keep for one, some in votes.items()}
         judged = pairs.filter(pl.col("id").is_in(list(sound)))
         found = judged["id"].replace_strict(sound, return_dtype=pl.Boolean).alias("sound")

@@ -49,7 +49,7 @@ def checked(rows: pl.LazyFrame) -> pl.LazyFrame:
         [first] = rows.filter(lacking).head(1).collect().rows(named=True)
         where = f"{_title(first)}, id {first['id']!r}"
         fix = "every item needs its right label, and an answer to each of its wordings"
-        raise BadInput(f"{lost} rows lack a label or an answer", where=where, fix=fix)
+        raise BadInput(f"{lost} rows have no label or no answer", where=where, fix=fix)
     after = pl.when("changed").then("after").otherwise("before")  # what the transformation left alone stays as it is
     return rows.with_columns(after, pl.col("rho").cast(pl.Float64).round(6), pl.col("run").cast(pl.Int64))
 

@@ -205,4 +205,4 @@ def _refuse_strangers(field: str, names: Iterable[str], known: Iterable[str]) ->
     listed = list(known)
     for name in names:
         if name not in listed:
-            raise BadInput(f"no {name!r}", field=field, fix=f"there are {', '.join(listed)}")
+            raise BadInput(f"no {name!r}", field=field, fix=f"available: {', '.join(listed)}")

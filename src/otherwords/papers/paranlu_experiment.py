@@ -130,7 +130,7 @@ class Paranlu(Protocol[ParanluSettings]):
     def _refuse_strangers(self, field: str, models: Iterable[str]) -> None:
         for name in models:
             if name not in self.settings.models:
-                fix = f"there are {', '.join(self.settings.models)}"
+                fix = f"available: {', '.join(self.settings.models)}"
                 raise BadInput(f"no model {name!r}", where="models", field=field, fix=fix)
 
     def _refuse_selection(self) -> None:
@@ -195,7 +195,7 @@ class Paranlu(Protocol[ParanluSettings]):
         if select.how == "none" or select.filtered:
             return
         if select.by and select.by not in rows.columns:
-            fix = f"there are {', '.join(rows.columns)}"
+            fix = f"available: {', '.join(rows.columns)}"
             raise BadInput(f"no column {select.by!r}", where=where, field="select.by", fix=fix)
         sizes = dict(rows.group_by(select.by).len().iter_rows()) if select.by else {"all": rows.height}
         if thin := [f"{name} has {size:,}" for name, size in sorted(sizes.items(), key=str) if size < select.n]:

@@ -74,7 +74,7 @@ def divided(
 def refuse_parts(select: Selection) -> None:
     """Refuse shares of parts that are not known, or leave nothing to train on."""
     if strangers := [name for name in (*select.parts, *select.at_least) if name not in (EMBEDDER, POOL, REST)]:
-        fix = f"there are {EMBEDDER} and {POOL}; the rest trains the models"
+        fix = f"available: {EMBEDDER} and {POOL}; the rest trains the models"
         raise BadInput(f"no part {strangers[0]!r}", field="select.parts", fix=fix)
     known = {name: share for name, share in select.parts.items() if name != EMBEDDER or select.embedder}
     if POOL not in known or (select.embedder and EMBEDDER not in known) or REST in known:

@@ -125,7 +125,7 @@ class Parte(Protocol[ParteSettings]):
         """Refuse data that are tested without the column of source tasks."""
         column = self.settings.source_column
         if column and where.startswith("datasets.") and column not in problems.columns:
-            fix = f"there are {', '.join(problems.columns)}"
+            fix = f"available: {', '.join(problems.columns)}"
             raise BadInput(f"no column {column!r}", where=where, field="source_column", fix=fix)
 
     def generator(self, field: str) -> str:

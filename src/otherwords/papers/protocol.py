@@ -245,7 +245,7 @@ class Protocol(ABC, Generic[Settings]):
             known = [label_key(label) for label in task.labels]
             if strange := [meant for meant in one.label_map.values() if label_key(meant) not in known]:
                 fix = f"the labels of {dataset} are {', '.join(task.labels)}"
-                raise BadInput(f"{strange[0]!r} is no label", field=f"models.{name}.label_map", fix=fix)
+                raise BadInput(f"{strange[0]!r} is not a label", field=f"models.{name}.label_map", fix=fix)
             with in_setting(f"models.{name}"):
                 load(self.spec(name, dataset), task, one.label_map)
 

@@ -147,7 +147,7 @@ def of_tables(cells: Sequence[Cell], tables: Sequence[str]) -> list[Cell]:
     """The cells of some tables, or of all where none is named."""
     known = list(dict.fromkeys(cell.table for cell in cells))
     if unknown := [name for name in tables if name not in known]:
-        raise UnknownName(f"no table {unknown[0]!r}; there are: {', '.join(known)}")
+        raise UnknownName(f"no table {unknown[0]!r}; available: {', '.join(known)}")
     return [cell for cell in cells if not tables or cell.table in tables]
 
 

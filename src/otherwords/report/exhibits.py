@@ -12,7 +12,7 @@ from .tables import Table
 
 #: What the folder says of the files that were written into it: their digests.
 LISTING = "exhibits.json"
-_FOREIGN, _ELSEWHERE = "is there already, and of another origin", "choose another folder, or remove it"
+_FOREIGN, _ELSEWHERE = "already exists with other content", "choose another folder, or remove it"
 
 
 def write_exhibits(folder: Path, tables: Sequence[Table], figures: Sequence[Figure], *inputs: str | Path) -> list[Path]:
@@ -41,7 +41,7 @@ def _texts(tables: Sequence[Table], figures: Sequence[Figure]) -> dict[str, str]
     found: dict[str, str] = {}
     for texts in (*map(_of_table, tables), *map(_of_figure, figures)):
         if twice := next((name for name in texts if name in found), ""):
-            raise BadInput("two exhibits have this name", where=twice, fix="give each a name of its own")
+            raise BadInput("two exhibits have this name", where=twice, fix="give each a different name")
         found |= texts
     return found
 

@@ -62,7 +62,9 @@ class Figure:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name):
             raise BadInput(
-                f"{self.name!r} is no name for a file", where="figure", fix="take letters, digits, hyphens and dots"
+                f"{self.name!r} cannot be used as a file name",
+                where="figure",
+                fix="use letters, digits, hyphens and dots",
             )
         for panel in self.panels:
             wrong = [

@@ -90,8 +90,8 @@ class Table:
     def __post_init__(self) -> None:
         where = f"table {self.name}"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name):
-            fix = "take letters, digits, hyphens and dots"
-            raise BadInput(f"{self.name!r} is no name for a file", where="table", fix=fix)
+            fix = "use letters, digits, hyphens and dots"
+            raise BadInput(f"{self.name!r} cannot be used as a file name", where="table", fix=fix)
         if not self.cells:
             raise BadInput("has no row", where=where, fix="leave it out, and say why")
         wrong = [place for place, row in enumerate(self.cells, 1) if len(row) != len(self.columns)]

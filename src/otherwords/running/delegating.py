@@ -182,7 +182,7 @@ class _Delegation:
         self._finish_answered()
 
     def ask_rows(self, job: ShardJob) -> Iterator[AskJob]:
-        """What is to be asked of a shard, as jobs, unless its part is there already."""
+        """What is to be asked of a shard, as jobs, unless its part already exists."""
         source = _source(job)
         key, reused = key_and_part(job, self._asker, key_of(source))
         if reused:

@@ -395,7 +395,7 @@ class Driver:
         problems = read_part(self.folder.part("problems", job.number))
         first = f"{reason}; its first row is {problems['id'][0]!r}"
         if not self.source.skip_bad:
-            raise WorkerLost(f"{first}; --skip-bad goes on without the shard")
+            raise WorkerLost(f"{first}; --skip-bad continues without the shard")
         for name in stages.SHARD_STAGES[stage].results:
             nothing = notes_table([]) if name == "notes" else problems.clear()
             self.folder.write(name, job.number, asking.unfit(""), nothing)
@@ -408,7 +408,7 @@ class Driver:
         shown = "" if texts is None else ", ".join(f"{name} {shorten(texts[name][0])}" for name in self.task.fields)
         first = f"{reason}; its first row is {shown}"
         if not self.source.skip_bad:
-            raise WorkerLost(f"{first}; --skip-bad goes on without the problems of the shard")
+            raise WorkerLost(f"{first}; --skip-bad continues without the problems of the shard")
         count = 0 if texts is None else texts.height
         name = split_name(job.using[0])[0]
         warnings.warn(f"{name}: left out the problems of {count:,} texts: {first}", stacklevel=caller_level())

@@ -186,7 +186,7 @@ def refuse_wrong_groups(
         unknown = [] if added is None else [name for name in unknown if name not in added]
         known |= added or set()
     if unknown:
-        raise UnknownName(f"no column {unknown[0]!r} to group by; there are: {', '.join(sorted(known))}")
+        raise UnknownName(f"no column {unknown[0]!r} to group by; available: {', '.join(sorted(known))}")
 
 
 def _added_columns(study: Study, folder: RunFolder, task: Task) -> set[str] | None:
@@ -215,7 +215,7 @@ def refuse_unmeasurable(study: Study, folder: RunFolder, task: Task, gives: dict
     _refuse_absent_groups(study, folder, task, list(gives))
     named = [*study.metrics, *(one.metric for one in conditions(study.require))]
     for file in (file for name in named for file in metrics.files(name) if not file.exists()):
-        raise BadInput("there is no such file", where=str(file), fix="name a file of metrics that exists")
+        raise BadInput("no such file", where=str(file), fix="name a file of metrics that exists")
     rehearsed = [name for name in study.metrics if name == "all" or not _names_suite(name)]
     gates = [gate for gate in ungrouped(study.require) if not _names_suite(gate)]
     for name in study.metrics:
@@ -239,7 +239,7 @@ def _refuse_absent_groups(study: Study, folder: RunFolder, task: Task, models: S
     made = [stages.make_cached("generators", spec) for spec in study.vary]
     for one in conditions(study.require):
         if one.model and one.model not in models:
-            raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; there are: {', '.join(models)}")
+            raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; available: {', '.join(models)}")
         there = {
             "label": [f"label={label}" for label in task.labels],
             "original": ["original=right", "original=wrong"],

@@ -288,7 +288,7 @@ def _translated(error: ValidationError, where: str) -> BadInput:
     field = ".".join(str(part) for part in first["loc"] if part not in _KINDS)
     if first["type"] == "extra_forbidden":
         near = _ELSEWHERE.get(field, nearest(field, list(Study.model_fields)))
-        fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(Study.model_fields)}"
+        fix = (f"did you mean {near}? " if near else "") + f"available: {', '.join(Study.model_fields)}"
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         flag = {"data": "--data", "models": "--model"}.get(field, field) if ON_COMMAND_LINE.get() else f"{field}=[...]"

@@ -111,9 +111,9 @@ def _warn_unknown(decided: pl.DataFrame, answers: pl.DataFrame, where: str) -> N
     if len(lost) == decided.height:
         other = min(known - {""}, default="")
         fix = f"variants are known by their ids: here {lost[0]!r}, in the answers {other!r}"
-        raise BadInput("no verdict is on a variant that was answered", where=where, field="variant", fix=fix)
+        raise BadInput("no verdict concerns a variant that was answered", where=where, field="variant", fix=fix)
     if lost:
-        message = f"{len(lost)} of {decided.height} verdicts are on variants without answers, such as {lost[0]!r}"
+        message = f"{len(lost)} of {decided.height} verdicts concern variants without answers, such as {lost[0]!r}"
         warnings.warn(f"{where}: {message}", stacklevel=caller_level())
 
 
@@ -129,7 +129,7 @@ def judge_column(judge: str, answers: pl.DataFrame, suite: pl.DataFrame | None) 
         return usable[0] if len(usable) == 1 else ""
     found = next((name for name in (judge, f"check:{judge}:score", f"check:{judge}") if name in columns), "")
     if not found:
-        fix = f"there are {', '.join(scored)}" if scored else "run a check on the suite first: otherwords check"
+        fix = f"available: {', '.join(scored)}" if scored else "run a check on the suite first: otherwords check"
         raise BadInput("no such column or check", field=setting("--judge", "judge"), fix=fix)
     if not _is_score(_column(found, answers, suite)):
         fix = "a judge's scores lie between 0 and 1, or are true and false"

@@ -114,7 +114,7 @@ def count_tests(
 
 def _known_tests(tests: Sequence[str], margin: float | None) -> list[str]:
     if unknown := [name for name in tests if name not in TESTS]:
-        raise UnknownName(f"no test named {unknown[0]!r}; there are: {', '.join(TESTS)}")
+        raise UnknownName(f"no test named {unknown[0]!r}; available: {', '.join(TESTS)}")
     if "tost" in tests and margin is None:
         raise BadInput("tost needs a margin", where=setting("--test", "tests"), fix="add --margin 0.02 (margin=0.02)")
     if margin is not None and "tost" not in tests:
@@ -132,7 +132,7 @@ def _chosen_models(loaded: Sequence[ModelTable], models: Sequence[str]) -> list[
     twice = [f"{name} ({names[: place + 1].count(name)})" for place, name in enumerate(names)]
     named = {new if names.count(one.name) > 1 else one.name: one for new, one in zip(twice, loaded, strict=True)}
     if unknown := [name for name in models if name not in named]:
-        raise UnknownName(f"no model named {unknown[0]!r}; there are: {', '.join(named)}")
+        raise UnknownName(f"no model named {unknown[0]!r}; available: {', '.join(named)}")
     return [replace(one, name=name) for name, one in named.items() if not models or name in models]
 
 

@@ -173,7 +173,7 @@ def _at_the_end(one: Condition) -> Condition:
     if not 0 < one.bound < 1:
         fix = "give a share between 0 and 1, as in 0.1 or 10%"
         raise BadInput(
-            f"{one.gate!r}: {one} {one.sign} {decimal_text(one.bound)} is no bound that a model could miss", fix=fix
+            f"{one.gate!r}: {one} {one.sign} {decimal_text(one.bound)} is a bound that no model can miss", fix=fix
         )
     if not upper and one.name == CONTROL_FLIPS and one.group in {"", *(f"{CONTROL}={name}" for name in _STEADY)}:
         fix = "name a control that should flip: control_flips[control=scramble]"
@@ -240,7 +240,7 @@ def refuse_unknown(gates: Iterable[str], using: Sequence[str]) -> None:
             raise BadInput(f"cannot require {one.gate!r}: {one.name} is of all models together", fix=fix)
         if one.end.startswith("anytime") and not is_plain_share(metric):
             fix = "leave .anytime out, or use one that is, such as flip_rate or accuracy_variants"
-            raise BadInput(f"cannot require {one.gate!r}: {one.name} is no ratio of sums between 0 and 1", fix=fix)
+            raise BadInput(f"cannot require {one.gate!r}: {one.name} is not a ratio of sums between 0 and 1", fix=fix)
 
 
 def _known_metric(one: Condition, chosen: Sequence[Bound]) -> Bound:
@@ -251,8 +251,8 @@ def _known_metric(one: Condition, chosen: Sequence[Bound]) -> Bound:
             raise UnknownName(f"cannot require {one.gate!r}: {error}") from error
         known = [title(other, [other]) for other in chosen]
         near = nearest(one.name, [*known, *(plugin.name for plugin in metrics)])
-        hint = f"did you mean {near}? There" if near else "there"
-        there = f"{hint} are: {', '.join(known)}; others are in `otherwords list metrics`"
+        hint = f"did you mean {near}? Available" if near else "available"
+        there = f"{hint}: {', '.join(known)}; others are in `otherwords list metrics`"
         raise UnknownName(f"cannot require {one.gate!r}: no score named {one.metric!r}; {there}") from None
     except BadInput as error:
         raise BadInput(f"cannot require {one.gate!r}: {error}") from error
@@ -260,7 +260,7 @@ def _known_metric(one: Condition, chosen: Sequence[Bound]) -> Bound:
 
 def _refuse_part(one: Condition, parts: Sequence[str]) -> None:
     if one.part not in (parts or ("",)):
-        there = f"there are: {', '.join(f'{one.metric}:{part}' for part in parts)}" if parts else "it is one number"
+        there = f"available: {', '.join(f'{one.metric}:{part}' for part in parts)}" if parts else "it is one number"
         message = f"no part {one.part!r}" if one.part else f"{one.metric} has several parts"
         raise UnknownName(f"cannot require {one.gate!r}: {message}; {there}")
 
@@ -312,7 +312,7 @@ def refuse_unanswerable(
         table, place = tables[role_of(metric)]
         models = table["model"].unique().sort().to_list()
         if one.model and one.model not in models:
-            raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; there are: {', '.join(models)}")
+            raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; available: {', '.join(models)}")
         _refuse_group(one, table)
         plain = bound.plugin.name in USUAL and not metric.is_unusual  # the other usual ones need nothing but labels
         if not plain and not metric.across:
@@ -328,21 +328,21 @@ def _refuse_group(one: Condition, table: pl.DataFrame) -> None:
     named = (*table.columns, "label", "original")
     if one.group and one.column not in named and not one.column.startswith(ANSWERS):
         raise UnknownName(
-            f"cannot require {one.gate!r}: no column {one.column!r}; there are: {', '.join(table.columns)}"
+            f"cannot require {one.gate!r}: no column {one.column!r}; available: {', '.join(table.columns)}"
         )
     there = [group for name in columns for group in group_names(table, name)]
     if one.group:
         refuse_absent_group(one, there)
     elif CONTROL in columns:
         known = ", ".join(f"{one.metric}[{group}]" for group in there)
-        raise UnknownName(f"cannot require {one.gate!r}: controls have no number in common; there are: {known}")
+        raise UnknownName(f"cannot require {one.gate!r}: controls have no number in common; available: {known}")
 
 
 def refuse_absent_group(one: Condition, there: Sequence[str]) -> None:
     """Refuse a group that is not among those that are there."""
     if not any(is_group(one.group, group, there) for group in there):
         known = ", ".join(short_groups(there)[0][group] for group in there)
-        raise UnknownName(f"cannot require {one.gate!r}: no group {one.group!r}; there are: {known}")
+        raise UnknownName(f"cannot require {one.gate!r}: no group {one.group!r}; available: {known}")
 
 
 def is_group(wanted: str, group: str | None, groups: Sequence[str | None]) -> bool:

@@ -65,7 +65,7 @@ class Results(list[Row]):
         found = named.where(group=None) or named
         if not found:
             known = ", ".join(dict.fromkeys(row.metric for row in self)) or "none"
-            raise UnknownName(f"no metric {metric!r} here; there are: {known}")
+            raise UnknownName(f"no metric {metric!r} here; available: {known}")
         if len(found) > 1:
             rows = ", ".join(dict.fromkeys(" ".join(filter(None, (row.model, row.group))) for row in found))
             fix = f".where(metric={metric!r}, model=..., group=...)"

@@ -66,7 +66,7 @@ def read_embeddings(path: str | Path, ids: list[str]) -> Array:
         raise BadInput(f"{twice!r} has two embeddings", where=str(path), field=ID, fix="give one for each problem")
     if lacking := [name for name in ids if name not in known]:
         fix = f"embed all problems; the file has {len(known):,}, such as {', '.join(map(repr, names[:3]))}"
-        raise BadInput(f"no embedding of {lacking[0]!r}, and {len(lacking):,} lack", where=str(path), fix=fix)
+        raise BadInput(f"no embedding for {lacking[0]!r}; {len(lacking):,} are missing", where=str(path), fix=fix)
     return _checked(vectors, len(names), str(path))[[known[name] for name in ids]]
 
 
@@ -87,7 +87,7 @@ def _from_table(path: Path) -> tuple[list[str], Array]:
         fix = f"give {_FORMS}; found {', '.join(table.columns)}"
         raise BadInput("no such column", where=str(path), field=missing[0], fix=fix)
     if not isinstance(table[VECTOR].dtype, pl.List | pl.Array):
-        raise BadInput("is no list of numbers", where=str(path), field=VECTOR, fix=f"give {_FORMS}")
+        raise BadInput("is not a list of numbers", where=str(path), field=VECTOR, fix=f"give {_FORMS}")
     lists = table[VECTOR].cast(pl.List(pl.Float64), strict=False)
     if lists.list.len().n_unique() != 1 or lists.null_count() or lists.explode().null_count():
         fix = "embed all problems alike"

@@ -100,11 +100,11 @@ def _refuse_wrong_parts(parts: Mapping[str, float | None], least: Mapping[str, f
         if not name.strip() or any(mark in name for mark in "/\\\0"):
             raise BadInput(f"found the name {name!r}", field=option, fix="use a name that a file may have")
         if share is not None and not 0 < share <= 1:
-            fix = "give a share of the clusters above 0 and up to 1, or none for what is left"
+            fix = "give a share of the clusters above 0 and up to 1, or none for the rest"
             raise BadInput(f"found {share:g} for {name}", field=option, fix=fix)
     if len(open_ended := [name for name, share in parts.items() if share is None]) > 1:
         message = f"{' and '.join(open_ended)} have no share"
-        raise BadInput(message, field=option, fix="leave out the share of one part: it gets what is left")
+        raise BadInput(message, field=option, fix="leave out the share of one part: it gets the rest")
     total = math.fsum(share for share in parts.values() if share is not None)
     if total > 1 + 1e-9 or (open_ended and total > 1 - 1e-9):
         more = f", which leaves nothing for {open_ended[0]}" if open_ended else ""
@@ -144,7 +144,7 @@ def _counts(parts: Mapping[str, float | None], least: Mapping[str, float], sizes
         enough = int(np.searchsorted(before, before[begin] + least.get(name, 0)))
         end = max(begin + wanted, enough) if share is not None else max(total, enough)
         if end > total:
-            message = f"{name} lacks clusters: of {total:,}, {total - begin:,} are left for it"
+            message = f"{name} has too few clusters: {total - begin:,} of {total:,} are left for it"
             message += f", with {before[-1] - before[begin]:,} problems"
             raise BadInput(message, field=option, fix="give smaller shares or least numbers, or more data")
         if end == begin:

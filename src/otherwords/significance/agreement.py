@@ -244,7 +244,7 @@ def _places(values: Sequence[Any], level: str) -> Array:
     try:
         return np.array([float(value) for value in values])
     except ValueError:
-        fix = "use nominal or ordinal for answers that are no numbers"
+        fix = "use nominal or ordinal for answers that are not numbers"
         raise BadInput("differences need numbers", field=setting("--level", "level"), fix=fix) from None
 
 
@@ -287,7 +287,7 @@ def _of_run(verdicts: pl.DataFrame, answers: pl.DataFrame | str) -> tuple[pl.Dat
     verdicts = verdicts.with_columns(pl.coalesce("bucket", "found").alias("bucket")).drop("found")
     if not verdicts["bucket"].is_in(known["bucket"].unique().to_list()).any():
         fix = f"variants are known by their ids: one that was judged is {verdicts['variant'][0]!r}"
-        raise BadInput("has none of the variants that were judged", where=where, fix=fix)
+        raise BadInput("contains none of the judged variants", where=where, fix=fix)
     clustered = "cluster" in known.columns
     return verdicts, known.select(pl.col("bucket", "cluster").cast(pl.String)) if clustered else None
 

@@ -219,7 +219,7 @@ def refuse_wrong_rule(text: str, confidence: float = 0.95) -> tuple[Until, Metri
     metric = as_metric(metrics.make(rule.metric).function)
     fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
     if not is_plain_share(metric):
-        raise _wrong_rule(f"{rule.metric} is no ratio of sums between 0 and 1", fix)
+        raise _wrong_rule(f"{rule.metric} is not a ratio of sums between 0 and 1", fix)
     if metrics.takes(rule.metric, "suite"):
         raise _wrong_rule(f"{rule.metric} is about the texts, whatever is answered", fix)
     if not 0 < confidence < 1:
@@ -294,7 +294,7 @@ def plan_asking(text: str, suite: pl.DataFrame, task: Task, seed: int = 1, confi
     numbered = suite.with_columns(pl.Series(ASKED, place + 1))
     weights = [_sums(metric, _invented(numbered, task, way), task.labels)[1] for way in range(3)]
     if any((other != weights[0]).any() for other in weights):
-        fix = "use one whose denominator does not hang on the answers, such as flip_rate"
+        fix = "use one whose denominator does not depend on the answers, such as flip_rate"
         raise _wrong_rule(f"{rule.metric} divides by a number that only the answers give", fix)
     if not weights[0].any():
         fix = "give a suite with variants (otherwords vary --suite), of the kind that the metric is about"

@@ -176,7 +176,7 @@ def symmetry_test(
     """
     _refuse_unknown(null, tails)
     if statistic not in SYMMETRY:
-        raise UnknownName(f"the IE test has no statistic {statistic!r}; there are: {', '.join(SYMMETRY)}")
+        raise UnknownName(f"the IE test has no statistic {statistic!r}; available: {', '.join(SYMMETRY)}")
     n, changes, less = sample.n, sample.n10 + sample.n01, int(statistic == "mcnemar")
     if changes == 0:
         return Result(0.0, 1.0)
@@ -257,7 +257,7 @@ def unsound_drop(accuracy: float, sound: float) -> UnsoundDrop:
 def _refuse_unknown(null: str, tails: str) -> None:
     for kind, name, names in (("null", null, NULLS), ("tails", tails, TAILS)):
         if name not in names:
-            raise UnknownName(f"the IE test has no {kind} {name!r}; there are: {', '.join(names)}")
+            raise UnknownName(f"the IE test has no {kind} {name!r}; available: {', '.join(names)}")
 
 
 # The statistic and its null distributions

@@ -28,7 +28,7 @@ def adjust(p_values: npt.ArrayLike, method: str = "holm") -> Array:
     [0.03, 0.04, 0.04]
     """
     if method not in _METHODS:
-        raise UnknownName(f"no adjustment named {method!r}; there are: {', '.join(_METHODS)}")
+        raise UnknownName(f"no adjustment named {method!r}; available: {', '.join(_METHODS)}")
     p = _checked(p_values)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)

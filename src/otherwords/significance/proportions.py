@@ -139,7 +139,7 @@ def mcnemar(n10: int, n01: int, method: str = "exact") -> Result:
     from scipy.special import bdtr, chdtrc
 
     if method not in ("exact", "mid-p", "chi2", "corrected"):
-        raise UnknownName(f"no McNemar test named {method!r}; there are: exact, mid-p, chi2, corrected")
+        raise UnknownName(f"no McNemar test named {method!r}; available: exact, mid-p, chi2, corrected")
     _refuse_negative(n10=n10, n01=n01)
     total, fewer = n10 + n01, min(n10, n01)
     if method in ("exact", "mid-p"):

@@ -123,7 +123,7 @@ def as_specs(given: Sequence[Any], *, named: bool = True) -> list[Any]:
         inner = getattr(one, "function", getattr(one, "statistics", one))
         name = re.sub(r"\W+", "-", getattr(inner, "__name__", type(inner).__name__)).strip("-") or "function"
         if name in names:
-            raise BadInput(f"two functions are called {name}", fix="give each a name of its own")
+            raise BadInput(f"two functions are called {name}", fix="give each a different name")
         names.add(name)
         _given[f"{HERE}{name}"] = _made(one, f"the function {name}", f"{HERE}{name}")
         specs.append(f"{name}=python:{HERE}{name}" if named else f"python:{HERE}{name}")
@@ -314,7 +314,7 @@ class LateModules:
     """Notices modules below a root that a model has loaded, but are not among its files. `known` were there before.
 
     What other code has loaded, such as a generator, is not the model's where its source shows it. What no source shows
-    may be loaded by this model, too: nobody would notice, since it is there already.
+    may be loaded by this model, too: nobody would notice, since it already exists.
     """
 
     def __init__(self, signed: dict[Path, str], known: dict[str, ModuleType]):

@@ -124,7 +124,7 @@ def make_trainer(spec: str) -> Bound:
     answers_as, where = getattr(bound.function, "answers_as", None), bound.plugin.full_name
     if not isinstance(answers_as, str) or not callable(getattr(bound.function, "fit", None)):
         fix = "give it a method fit, and answers_as: ClassVar[str], the name of the model that answers from its folder"
-        raise BadInput("is no trainer", where=where, fix=fix)
+        raise BadInput("is not a trainer", where=where, fix=fix)
     if answers_as and not models.has(answers_as):
         fix = "name one of otherwords list models, or load the plug-in that has it"
         raise BadInput(f"no model is called {answers_as!r}", where=where, field="answers_as", fix=fix)
@@ -136,7 +136,7 @@ def _refuse_unknown(plugin: Plugin, options: Mapping[str, Any], where: str) -> N
         known = [*Recipe.model_fields, *plugin.options()]
         near = nearest(unknown[0], known)
         hint = f"did you mean {near}? " if near else ""
-        message, fix = f"{plugin.name} has no such option", f"{hint}There are {', '.join(known)}"
+        message, fix = f"{plugin.name} has no such option", f"{hint}available: {', '.join(known)}"
         raise BadInput(message, where=where, field=unknown[0], fix=fix if hint else fix.replace("There", "there", 1))
 
 

@@ -358,7 +358,7 @@ def _is_of(path: Path, spec: str) -> bool:
 def _refuse_unsearchable(trainer: Bound, data: TrainingData, seed: int) -> None:
     refuse_untrainable(trainer, data, seed)
     if not data.valid:
-        raise BadInput("there are no rows to validate on", field="search", fix="give some with valid")
+        raise BadInput("no rows to validate on", field="search", fix="give some with valid")
 
 
 def _refuse_other_search(folder: Path, trainer: Bound, space: str | Path | Mapping[str, Any], seed: int) -> None:

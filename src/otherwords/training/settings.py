@@ -94,7 +94,7 @@ class TrainingSettings:
         """Read settings from a mapping (a recipe's); an error about an unknown name lists those that exist."""
         known = {one.name: one for one in fields(cls)}
         if unknown := sorted(set(given) - set(known)):
-            raise BadInput(f"no setting {', '.join(unknown)}", where=where, fix=f"there are {', '.join(known)}")
+            raise BadInput(f"no setting {', '.join(unknown)}", where=where, fix=f"available: {', '.join(known)}")
         if "start" not in given:
             raise BadInput("is missing", where=where, field="start", fix="name a Hugging Face model or a folder")
         for name, value in given.items():

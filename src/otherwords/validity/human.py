@@ -125,7 +125,7 @@ def _ballots_of_questions(path: Path, column: str, least: float | None, above: f
         rule = Sound(rule.questions, least, above)
     if rule.questions == ("label",):
         fix = "give yes or no, or use the verdicts in score --verdicts, which knows the right labels"
-        raise BadInput("labels are no verdicts", where=str(path), field="label", fix=fix)
+        raise BadInput("labels are not verdicts", where=str(path), field="label", fix=fix)
     rows = votes(verdicts, rule, str(path))
     overrides = pl.col("adjudicated") | ~pl.col("adjudicated").any().over("variant")
     found: dict[str, list[bool]] = {}
@@ -141,7 +141,9 @@ def _vote(record: Record, column: str, least: float | None, above: float | None)
     for name in names:
         if name not in record.row:
             columns = ", ".join(map(str, record.row))
-            raise BadInput("no such column", where=record.where, field=name, fix=f"there are {columns}: set column=...")
+            raise BadInput(
+                "no such column", where=record.where, field=name, fix=f"available: {columns}: set column=..."
+            )
     cells = {name: _text(record, name).lower() for name in names}
     if _BLANK & set(cells.values()):
         return None

@@ -235,7 +235,7 @@ def usual_rule(verdicts: pl.DataFrame, where: str = "the verdicts") -> Sound:
     if found is None and len(asked) == 1:
         return Sound((asked[0],))
     if found is None:
-        fix = f"say which answers mean that a variant is sound, such as {asked[0]}; there are {', '.join(asked)}"
+        fix = f"say which answers mean that a variant is sound, such as {asked[0]}; available: {', '.join(asked)}"
         raise BadInput("several questions were asked", where=where, field="question", fix=fix)
     return found
 
@@ -257,7 +257,7 @@ def votes(verdicts: pl.DataFrame, rule: Sound, where: str = "the verdicts") -> p
     """One row for each item and annotator that answered all questions of the rule: their `mark`, and if it is sound."""
     if lost := [name for name in rule.questions if name not in set(verdicts["question"])]:
         there = ", ".join(verdicts["question"].unique().sort().to_list())
-        raise BadInput("nobody was asked this", where=where, field=lost[0], fix=f"there are {there}")
+        raise BadInput("this question was not asked", where=where, field=lost[0], fix=f"available: {there}")
     own = verdicts.filter(pl.col("question").is_in(list(rule.questions)))
     own = own.with_columns(_marks(own, rule, where).alias("mark"))
     key = ["bucket", "variant", "annotator", "adjudicated"]

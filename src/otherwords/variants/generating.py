@@ -186,7 +186,7 @@ def refuse_repeated(using: Iterable[Bound]) -> None:
         raise BadInput(f"{twice[0]} is named twice", fix="give it once")
     named = {one.alias for one in using if one.alias}
     if shared := [name for name, count in Counter(one.name for one in using).items() if count > 1 and name in named]:
-        fix = f"give each a name of its own, as in one={using[0].plugin.name}"
+        fix = f"give each a different name, as in one={using[0].plugin.name}"
         raise BadInput(f"two generators are called {shared[0]}", fix=fix)
 
 

@@ -160,7 +160,7 @@ def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
     text = {name: cells[name] for name in problem.task.fields if cells.get(name) is not None}
     if not text:
         fix = f"give at least one of {', '.join(problem.task.fields)}"
-        raise BadInput(f"has no reworded field: there are {', '.join(cells)}", where=where, fix=fix)
+        raise BadInput(f"has no reworded field; found {', '.join(cells)}", where=where, fix=fix)
     if wrong := [name for name, value in text.items() if not isinstance(value, str)]:
         raise BadInput("is not text", where=where, field=wrong[0])
     if None not in (problem.label, cells.get("label")) and label_key(cells["label"]) != label_key(problem.label):
@@ -347,7 +347,7 @@ def recognise_format(path: Path, format: str = "") -> str:  # noqa: A002 (the us
     if format:
         name = format.replace("_", "-")
         if name not in (NATIVE, *READERS):
-            raise UnknownName(f"no format {format!r}; there are {listed}")
+            raise UnknownName(f"no format {format!r}; available: {listed}")
         return name
     possible = list(_possible_formats(path))
     if len(possible) == 1:

@@ -280,7 +280,7 @@ def download(asking: Asking) -> Response:
     """One of the exports."""
     found = _KINDS.get(asking.path["name"])
     if not found:
-        return asking.refused(404, f"There is no such export; there are {', '.join(_KINDS)}.")
+        return asking.refused(404, f"There is no such export; available: {', '.join(_KINDS)}.")
     what, kind = found
     store, name = asking.site.store, asking.path["name"]
     if what == "card":

@@ -58,7 +58,7 @@ def _series(name: str, kind: Any, values: tuple[Any, ...]) -> pl.Series:
 def export(store: Store, what: str, out: str) -> int:
     """Write one of `EXPORTS` to a file; return how many rows it has. The card is Markdown."""
     if what not in EXPORTS:
-        raise UnknownName(f"no export {what!r}; there are {', '.join(EXPORTS)}")
+        raise UnknownName(f"no export {what!r}; available: {', '.join(EXPORTS)}")
     if what == "card":
         return _write_card(store, out)
     tables.refuse_unwritable(out)

@@ -155,7 +155,7 @@ def load_form(name: str) -> AnnotationForm:
     if name in shipped_forms():
         return form_from(read_toml(Path(str(_FOLDER / f"{name}.toml")), "a form", ""), name, f"form {name}")
     if not name.endswith(".toml"):
-        raise UnknownName(f"no form {name!r}; there are {', '.join(shipped_forms())}, or give a .toml file")
+        raise UnknownName(f"no form {name!r}; available: {', '.join(shipped_forms())}, or give a .toml file")
     path = Path(name)
     if not path.is_file():
         raise BadInput("no such file", where=name, fix=f"name a TOML file, or one of {', '.join(shipped_forms())}")

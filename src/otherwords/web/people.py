@@ -51,7 +51,7 @@ def invite(
 ) -> list[Invitation]:
     """Make invitation links, one a person. Who has the `pseudonym` already goes on where they were."""
     if role not in ROLES:
-        raise UnknownName(f"no role {role!r}; there are {', '.join(ROLES)}")
+        raise UnknownName(f"no role {role!r}; available: {', '.join(ROLES)}")
     if not 1 <= count <= 1000 or (pseudonym and count > 1):
         raise BadInput(f"found {count}", field="count", fix="invite 1 to 1000 people; with a pseudonym, one")
     if not 0 < days <= 365:
@@ -167,7 +167,7 @@ def find_person(store: Store, pseudonym: str) -> Person:
     for row in rows:
         if row.pseudonym == pseudonym:
             return Person(*row)
-    raise UnknownName(f"nobody is called {pseudonym!r}; there are {', '.join(sorted(r.pseudonym for r in rows))}")
+    raise UnknownName(f"no person is called {pseudonym!r}; available: {', '.join(sorted(r.pseudonym for r in rows))}")
 
 
 def revoke(store: Store, pseudonym: str) -> Person:

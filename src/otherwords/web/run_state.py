@@ -187,7 +187,7 @@ class ViewedRun:
         """All answers of a model."""
         if model not in self._answered():
             there = ", ".join(self._answered()) or "none yet"
-            raise BadInput(f"no answers of {model}", where=self.name, fix=f"there are those of {there}")
+            raise BadInput(f"no answers of {model}", where=self.name, fix=f"available: {there}")
         return self.folder.scan("answers").filter(pl.col("model") == model).collect()
 
     def compared(self, model: str, other: "ViewedRun", rival: str) -> Sequence[Difference]:
@@ -211,8 +211,10 @@ def find_runs(paths: Sequence[Path]) -> list[ViewedRun]:
         inner = [path] if RunFolder(path).is_run() else _inside(path)
         if not inner:
             there = path.exists()
-            reason = "is no run folder, and holds none" if there else "no such folder"
-            raise BadInput(reason, where=str(path), fix="name folders of runs, or one that holds them, such as runs/")
+            reason = "is not a run folder and contains none" if there else "no such folder"
+            raise BadInput(
+                reason, where=str(path), fix="name run folders, or a folder that contains them, such as runs/"
+            )
         found |= dict.fromkeys(one.resolve() for one in inner)
     names = _names(list(found))
     return [ViewedRun(path, number, name) for number, (path, name) in enumerate(zip(found, names, strict=True))]

@@ -72,15 +72,15 @@ def bind(host: str, port: int) -> socket.socket:
 def refuse_name(behind_tls: str) -> None:
     """Refuse what is no name of a host."""
     if behind_tls and not re.fullmatch(r"[A-Za-z0-9.-]+(:[0-9]+)?", behind_tls):
-        fix = "give the name alone, as in annotate.example.org"
+        fix = "give only the name, as in annotate.example.org"
         raise BadInput(f"found {behind_tls!r}", field=setting("--behind-tls", "behind_tls"), fix=fix)
 
 
 def warn_unprotected(host: str, behind_tls: str) -> None:
     """Warn where answers and links would travel in the clear."""
     if host not in LOOPBACK and not behind_tls:
-        message = f"{host} can be reached by others, and links and answers travel unencrypted"
-        fix = f"put a proxy with TLS in front of it, and name it: {setting('--behind-tls NAME', 'behind_tls')}"
+        message = f"{host} can be reached by other machines, and links and answers are sent unencrypted"
+        fix = f"put a proxy with TLS in front, and give its name: {setting('--behind-tls NAME', 'behind_tls')}"
         warnings.warn(f"{message}; {fix}", stacklevel=caller_level())
 
 

@@ -229,7 +229,7 @@ def open_store(name: str) -> Store:
     if not is_address(name) and Path(name).is_dir():
         raise BadInput("is a folder", where=name, fix="name a file in it, such as verdicts.db")
     if not is_address(name) and "://" in name:
-        raise BadInput("is no file, and no address of PostgreSQL", where=_shown(name), fix=f"use {_ADDRESS}")
+        raise BadInput("is neither a file nor a PostgreSQL address", where=_shown(name), fix=f"use {_ADDRESS}")
     if not is_address(name) and not Path(name).is_file():
         raise BadInput("no such database", where=name, fix="make one: otherwords annotate SUITE --form FORM -o FILE.db")
     if not is_address(name) and Path(name).stat().st_size == 0:
@@ -237,7 +237,7 @@ def open_store(name: str) -> Store:
     store = _connect(name)
     if not _is_ours(store):
         store.close()
-        raise BadInput("is no database of verdicts", where=_shown(name), fix="name one that annotate made")
+        raise BadInput("is not a verdict database", where=_shown(name), fix="name a database that annotate created")
     return store
 
 
@@ -247,7 +247,7 @@ def create_store(name: str, about: Mapping[str, Any], fill: Callable[[sa.Connect
         store = _connect(name)
         if sa.inspect(store.engine).get_table_names():
             store.close()
-            raise BadInput("is not empty", where=_shown(name), fix="create a database of its own for these verdicts")
+            raise BadInput("is not empty", where=_shown(name), fix="create a separate database for these verdicts")
     else:
         _refuse_place(name)
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its owner alone
@@ -282,9 +282,9 @@ def exists(name: str) -> bool:
 def _refuse_place(name: str) -> None:
     path = Path(name)
     if path.exists() or path.is_symlink():
-        raise BadInput("is there already", where=name, fix="name another file, or remove it")
+        raise BadInput("already exists", where=name, fix="name another file, or remove it")
     if not path.absolute().parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent}", where=name, fix="make it, or name another place")
+        raise BadInput(f"the folder {path.parent} does not exist", where=name, fix="create it, or choose another place")
     if not os.access(path.absolute().parent, os.W_OK):
         raise BadInput(f"{path.parent} is not writable", where=name, fix="name another place")
 
@@ -310,7 +310,9 @@ def _connect(name: str) -> Store:
     except ImportError as error:
         raise MissingExtra("verdicts in PostgreSQL", "postgres") from error
     except sa.exc.ArgumentError as error:
-        raise BadInput(f"is no address: {error}", where=_shown(name), fix="postgresql://USER@HOST/DATABASE") from error
+        raise BadInput(
+            f"is not a valid address: {error}", where=_shown(name), fix="postgresql://USER@HOST/DATABASE"
+        ) from error
     store = Store(engine, _shown(name))
     if not store.is_sqlite:
         try:

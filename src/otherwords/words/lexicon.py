@@ -243,7 +243,7 @@ def _open(name: str) -> Any:
         return wn.Wordnet(name)
     except wn.Error as error:
         names = ", ".join(sorted(f"{one.id}:{one.version}" for one in wn.lexicons())) or "none"
-        fix = f"there are: {names}; or download it: python -m wn download {name}"
+        fix = f"available: {names}; or download it: python -m wn download {name}"
         raise BadInput(f"no wordnet {name!r} is installed", where="wordnet.v1", field="lexicon", fix=fix) from error
 
 
