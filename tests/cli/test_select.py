@@ -73,7 +73,7 @@ def test_deciles_and_sample(cli, data, place):
     [
         (("partition", "--part", "a=0.7", "--part", "b=0.5"), "the shares sum to 1.2"),
         (("partition", "--part", "a=lots"), "--part a=NUMBER"),
-        (("partition",), "embedder lacks clusters"),
+        (("partition",), "embedder has too few clusters"),
         (("aflite", "--embeddings", "none.npy"), "--train-on 30 --leave 3"),
         (("aflite", "--train-on", "30"), "--embeddings, --model or --encoder"),
         (("deciles", "--answers", "none.jsonl"), "none.jsonl: no such file"),

@@ -183,7 +183,7 @@ def likelihoods(*values: str) -> dict[str, Any]:
         ({"more": "5\n"}, "line 13: found 5 instead of a sample"),
         ({"more": '"doc_id doc target filtered_resps"\n'}, "line 13: found 'doc_id doc target"),
         ({"more": "[1]\n"}, r"line 13: found \[1\] instead of a sample"),
-        ({"change": lambda rows: rows.append(rows[0])}, "sample 'p0': is there twice"),
+        ({"change": lambda rows: rows.append(rows[0])}, "sample 'p0': occurs twice"),
         (likelihoods("nan", "-1", "-2"), "line 3, sample 'p0-v2': filtered_resps"),
         (likelihoods("inf", "-1", "-2"), "line 3, sample 'p0-v2': filtered_resps"),
         (likelihoods("1e309", "-1", "-2"), "line 3, sample 'p0-v2': filtered_resps"),

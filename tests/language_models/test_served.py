@@ -174,7 +174,7 @@ def test_limits_in_headers_are_obeyed() -> None:
         (400, "logprobs are not supported with reasoning models", "another readout"),
         (400, "Unsupported value: 'temperature'", "temperature"),
         (422, "Unprocessable", "refused the request"),
-        (429, "You exceeded your current quota, please check your plan (insufficient_quota)", "no more answers"),
+        (429, "You exceeded your current quota, please check your plan (insufficient_quota)", "refuses further"),
         (302, "", "redirects to"),
     ],
 )
@@ -285,7 +285,7 @@ def test_a_server_that_wants_a_long_rest_is_left_alone() -> None:
         return refusal(429, "come tomorrow", headers={"retry-after": "86400"}) if server.requests > 20 else None
 
     begin = time.monotonic()
-    with ChatServer(answer=answer) as server, pytest.raises(ServerFailed, match="no request for 86,400 seconds"):
+    with ChatServer(answer=answer) as server, pytest.raises(ServerFailed, match="refuses requests for 86,400 seconds"):
         replies(served(server), [asked(number) for number in range(100)])
     assert time.monotonic() - begin < 5
 

@@ -148,7 +148,7 @@ def test_labels_are_sound_where_they_are_right(answers, verdicts):
         ({"sound": "sound"}, "sound: needs verdicts of people; name them with verdicts="),
         ({"judge": "score"}, "judge: needs verdicts of people; name them with verdicts="),
         ({"unsound": 1.0}, "unsound: found 1; give the greatest part of variants that may be unsound"),
-        ({"verdicts": [{"id": "other", "verdict": "yes"}]}, "the verdicts: variant: no verdict is on a variant that"),
+        ({"verdicts": [{"id": "other", "verdict": "yes"}]}, "the verdicts: variant: no verdict concerns a variant"),
         ({"verdicts": [{"id": "b0-0", "verdict": "yes"}], "sound": "x>"}, "sound: cannot read 'x>'; write QUESTION"),
         (
             {"verdicts": [{"id": "b0-0", "verdict": "yes"}], "pool_templates": True},

@@ -132,7 +132,7 @@ def test_answers_that_are_no_verdict_are_refused():
         decide(verdicts, Sound(("",)))
     with pytest.raises(BadInput, match="found 'perhaps' for 'a'; give a number"):
         decide(verdicts, Sound(("",), least=3))
-    with pytest.raises(BadInput, match="fluency: this question was not asked; there are"):
+    with pytest.raises(BadInput, match="fluency: this question was not asked; available: "):
         decide(verdicts, Sound(("fluency",), least=3))
     with pytest.raises(BadInput, match="several questions were asked; say which answers"):
         usual_rule(read_verdicts([{"id": "a", "question": one, "answer": "1"} for one in ("x", "y")]))
