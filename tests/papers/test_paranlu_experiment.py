@@ -12,6 +12,7 @@ from ray_nodes import nodes
 from otherwords.errors import BadInput, UnknownName
 from otherwords.metrics.corrected import corrected_mean
 from otherwords.papers.paranlu_experiment import Paranlu
+from otherwords.papers.paranlu_tables import GIVEN, ParaphrasedSet
 from otherwords.papers.protocol import run_paper
 
 ANIMALS = ("dog", "cat", "cow", "hen", "pig", "fox")
@@ -141,6 +142,8 @@ def test_what_the_paper_prints_stands_beside_its_own_data_alone(tmp_path, droppe
     printed = [one.published for one in (*sizes[3:], distances[3])]
     assert printed == ([None] * 4 if dropped else [1835, 7.3, 1.8, 0.4])
     assert results.has_published is not bool(dropped)
+    whole = ParaphrasedSet("social", 250, {GIVEN: tmp_path / "out" / "cells" / "social" / "given" / "run"}, {}, {}, {})
+    assert whole.sizes().tolist() == [7] * (165 + dropped) + [8] * (85 - dropped), "in one order, whatever the threads"
 
 
 @pytest.mark.parametrize(

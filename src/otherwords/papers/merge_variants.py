@@ -196,7 +196,7 @@ def _table_9(suite: MergeSuite) -> Table:
     """Variants of a draw that one masked-LM alone accepts, and those of single masked-LMs of other families."""
     draws = suite.settings.draws
     times = pl.col("subsamples").str.split(" ").list.len() if "subsamples" in suite.variants.columns else pl.lit(1)
-    by_origin = suite.variants.group_by("origin").agg(times.sum().alias("count"))
+    by_origin = suite.variants.group_by("origin").agg(times.sum().alias("count")).sort("origin")
     counts = {origin: count / draws for origin, count in by_origin.rows()}
     single = {name: counts.get(name, 0.0) for name in suite.settings.masked_lms}
     several = sum(counts.values()) - sum(single.values())

@@ -110,7 +110,9 @@ class ParaphrasedSet:
         """How many paraphrases each problem has that has any."""
         answers = RunFolder(self.runs[kind]).scan("answers").filter(pl.col("variant").is_not_null())
         pairs = answers.select("bucket", "variant").unique().collect()
-        return pairs.group_by("bucket").len()["len"].to_numpy()
+        return (
+            pairs.group_by("bucket").len()["len"].sort().to_numpy()
+        )  # in one order, whose deviation has one last digit
 
 
 def measure(answers: pl.DataFrame, task: Task, test: Path | None, replicates: int, by: str = "") -> list[Score]:
