@@ -68,6 +68,21 @@ def test_the_key_is_read_when_it_is_needed_and_scrubbed_from_texts(monkeypatch: 
     assert claude == {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "a/b+c==d&ef",
+        "a%2Fb%2bc%3D%3Dd%26ef",
+        r"a\/b\u002bc\u003d\u003Dd\u0026ef",
+        "a&#47;b&#x2B;c==d&amp;ef",
+        "a/b+c%3d=d&ef",
+    ],
+)
+def test_a_key_is_scrubbed_however_its_marks_are_written(spelled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "a/b+c==d&ef")
+    assert Endpoint("m", key_env="MY_KEY").scrub(f"found {spelled}, a/b") == f"found {HIDDEN}, a/b"
+
+
 def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", f"{KEY}\nx: y")
     with pytest.raises(BadInput, match=r"\$MY_KEY") as caught:

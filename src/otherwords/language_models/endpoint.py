@@ -9,8 +9,10 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from ..errors import BadInput, caller_level, shorten
 from ..storage.files import digest
@@ -96,9 +98,7 @@ class Endpoint:
     def scrub(self, text: str) -> str:
         """A text for messages: without the key, which a server may have sent back."""
         key = self.key
-        if len(key) < _SHORTEST:
-            return text
-        return text.replace(key, HIDDEN).replace(quote(key, safe=""), HIDDEN)
+        return text if len(key) < _SHORTEST else _spellings(key).sub(HIDDEN, text)
 
     def read_json(self, content: bytes) -> Any:
         """What a server sent as JSON, without the key: replies are stored, and shown where they cannot be read."""
@@ -135,6 +135,18 @@ def endpoint_of(
         fix = "use texts, numbers, true, false, null, lists and objects"
         raise BadInput("has what JSON has not", where=f"api:{model}", field="extra", fix=fix) from None
     return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
+
+
+@lru_cache(maxsize=8)
+def _spellings(key: str) -> re.Pattern[str]:
+    """A key as it may be written: with marks as they are, or as addresses, JSON and web pages escape them."""
+    return re.compile("".join(one if one.isalnum() else _spelled(one) for one in key))
+
+
+def _spelled(mark: str) -> str:
+    code = f"(?:{ord(mark):x}|{ord(mark):X})"
+    plain = rf"\\?{re.escape(mark)}"
+    return rf"(?:{plain}|%{code}|\\u00{code}|&#{ord(mark)};|&#x{code};|{re.escape(escape(mark))})"
 
 
 def _whole(text: str) -> str:
