@@ -3,7 +3,10 @@
 import asyncio
 import gzip
 import json
+import os
+import signal
 import sqlite3
+import threading
 import time
 from collections import Counter
 from contextlib import closing
@@ -19,6 +22,7 @@ from otherwords.language_models import pacing, sending
 from otherwords.language_models.budget import Budget, Price, Prices, spending
 from otherwords.language_models.completion import FILTER, Capabilities, Completion, Message, Request
 from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.probe import probe
 from otherwords.language_models.replies import ReplyStore, replies_path
 from otherwords.language_models.sending import Manner
 from otherwords.language_models.served import Counted, Served
@@ -391,6 +395,25 @@ def test_whoever_stops_reading_stops_the_sending(store: Path) -> None:
         sent = server.requests
         time.sleep(0.1)
         assert server.requests == sent < 40
+
+
+@pytest.mark.skipif(not hasattr(signal, "siginterrupt"), reason="needs signals of POSIX")
+@pytest.mark.parametrize("asks", ["complete", "probe"])
+def test_an_interrupt_does_not_wait_for_a_server_that_hangs(asks: str) -> None:
+    """Nor where the system goes on waiting after a signal, as Polars has it."""
+    with ChatServer(latency=20) as server:
+        endpoint = Endpoint("tiny", server.url, "anthropic")  # of which no list of models is read first
+        asking = {"complete": lambda: replies(served(server), [asked(1)]), "probe": lambda: probe(endpoint)}
+        signal.siginterrupt(signal.SIGINT, False)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        begin = time.monotonic()
+        try:
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                asking[asks]()
+        finally:
+            signal.siginterrupt(signal.SIGINT, True)
+        assert time.monotonic() - begin < 10
 
 
 def test_anthropic_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:

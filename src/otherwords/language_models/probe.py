@@ -6,12 +6,11 @@ for each endpoint; measured noise is shown, and decides nothing.
 
 from __future__ import annotations
 
-import asyncio
 import json
+import queue
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from .completion import LENGTH, Capabilities, Completion, Message, Request
 from .endpoint import Endpoint
 from .pacing import backoff
 from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, Try, refuse_missing
+from .served import in_thread
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
@@ -347,8 +347,13 @@ class _Prober:
 
     def _tried(self, requests: list[Request]) -> list[Try]:
         """In a thread, because the caller may have an event loop already."""
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, self.sender.try_once(requests, self.budget)).result()
+        done: queue.SimpleQueue[list[Try] | BaseException | None] = queue.SimpleQueue()
+
+        async def send() -> None:
+            done.put(await self.sender.try_once(requests, self.budget))
+
+        (tried,) = in_thread(send, done)
+        return tried
 
     def _get(self, url: str) -> Any:
         """What a server says at an address, if it says anything."""

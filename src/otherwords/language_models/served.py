@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import progress
 from ..errors import BadInput, ServerFailed
@@ -28,6 +28,7 @@ from .endpoint import Endpoint
 from .replies import ReplyStore, replies_path
 from .sending import Asked, Manner, Sender, refuse_missing
 
+T = TypeVar("T")
 #: Requests at a time, unless the user says otherwise.
 CONCURRENCY = 32
 #: More at a time than any machine has connections for is a slip.
@@ -158,20 +159,10 @@ class Served:
     ) -> Iterator[tuple[bytes, Completion]]:
         done: queue.SimpleQueue[dict[bytes, Completion] | BaseException | None] = queue.SimpleQueue()
         keep = partial(self._keep, store=store, done=done)
-        sending = _Sending(lambda: self._sender.send(asked, budget, keep, alone=alone))
-        context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
-        thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
-        thread.start()
         rate = _Rate(budget, self.identity)
-        try:
-            while (item := done.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield from item.items()
-                rate.note()
-        finally:
-            sending.stop()
-            thread.join()
+        for some in in_thread(lambda: self._sender.send(asked, budget, keep, alone=alone), done):
+            yield from some.items()
+            rate.note()
 
     def _keep(
         self,
@@ -184,6 +175,31 @@ class Served:
         if store and lasting:
             store.store(self.identity, lasting)
         done.put(replies)
+
+
+def in_thread(
+    send: Callable[[], Coroutine[Any, Any, None]], done: queue.SimpleQueue[T | BaseException | None]
+) -> Iterator[T]:
+    """What a coroutine puts into a queue while it runs in a thread. Whoever stops reading ends it, as Ctrl-C does."""
+    sending = _Sending(send)
+    context = contextvars.copy_context()  # errors name options or keywords, as the caller's do
+    thread = threading.Thread(target=context.run, args=(sending.run, done.put), name="language-model", daemon=True)
+    thread.start()
+    try:
+        while (item := _wait_for(done)) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        sending.stop()
+        thread.join()
+
+
+def _wait_for(done: queue.SimpleQueue[T]) -> T:
+    """The next item. A wait without end would not see Ctrl-C: Polars lets the system resume what that interrupts."""
+    while True:
+        with suppress(queue.Empty):
+            return done.get(timeout=_NOTE)
 
 
 class _Sending:
