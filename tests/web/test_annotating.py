@@ -379,3 +379,13 @@ def test_the_table_for_a_spreadsheet_has_no_formulas(site):
     owner = invited(pages, "owner")
     assert ",'=HYPERLINK(1)," in owner.get("/export/verdicts.csv").text
     assert '"=HYPERLINK(1)"' in owner.get("/export/verdicts.jsonl").text
+
+
+def test_remarks_are_no_answers_that_agree(site):
+    """Few remarks, all the same, look like choices; the form knows that they are texts."""
+    pages = site("fluency")
+    for _ in range(2):
+        judge_all(invited(pages), fluency="5", reasoning="4", why="Fine.")
+    assert '<th scope="row">why</th>' not in invited(pages, "owner").get("/overview").text
+    assert "| why |" not in web.data_card(pages.store)
+    assert "| fluency |" in web.data_card(pages.store)

@@ -89,7 +89,7 @@ def agreement_now(site: Site) -> AgreementReport | None:
     if site.agreement[0] != state:
         try:
             clusters = exports.bucket_clusters(site.store)
-            found = agreement(exports.verdict_table(site.store), clusters, replicates=_REPLICATES)
+            found = agreement(exports.counted_answers(site.store), clusters, replicates=_REPLICATES)
         except BadInput:  # one annotator, or only texts
             found = None
         site.agreement = (state, found)

@@ -42,6 +42,13 @@ def verdict_table(store: Store) -> pl.DataFrame:
     )
 
 
+def counted_answers(store: Store) -> pl.DataFrame:
+    """The verdicts whose agreement can be had: what people type where they like is not among them."""
+    form, _ = stored_form(store.about())
+    typed = [one.name for one in form.questions if one.kind == "text"]
+    return verdict_table(store).filter(~pl.col("question").is_in(typed))
+
+
 def bucket_clusters(store: Store) -> pl.DataFrame:
     """The cluster of each bucket."""
     with store.reading() as connection:
@@ -195,7 +202,7 @@ def data_card(store: Store) -> str:
             "",
             "## How far annotators agree",
             "",
-            *_agreed(store, table),
+            *_agreed(store),
             "",
             "## How items were chosen",
             "",
@@ -229,10 +236,10 @@ def _card_table(store: Store, about: Mapping[str, Any], form: AnnotationForm, ta
     yield from (f"| {name} | {value} |" for name, value in rows.items())
 
 
-def _agreed(store: Store, table: pl.DataFrame) -> Iterator[str]:
+def _agreed(store: Store) -> Iterator[str]:
     """A row for each question and coefficient; what was adjudicated does not count."""
     try:
-        found = agreement(table, bucket_clusters(store))
+        found = agreement(counted_answers(store), bucket_clusters(store))
     except BadInput as error:
         yield f"Not known: {error.message}."
         return
