@@ -389,3 +389,12 @@ def test_remarks_are_no_answers_that_agree(site):
     assert '<th scope="row">why</th>' not in invited(pages, "owner").get("/overview").text
     assert "| why |" not in web.data_card(pages.store)
     assert "| fluency |" in web.data_card(pages.store)
+
+
+def test_the_card_counts_what_was_skipped_and_why(site):
+    pages = site("sound")
+    assert "| pages skipped | 0 |" in web.data_card(pages.store)
+    person = invited(pages)
+    for fields in ({"reason": "The text is broken"}, {"reason": "Another reason", "words": "Secret: words"}):
+        person.post(f"/item/{person.next()[0]}/skip", fields)
+    assert "| pages skipped | 2 (another reason: 1, the text is broken: 1) |" in web.data_card(pages.store)

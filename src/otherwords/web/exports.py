@@ -1,6 +1,7 @@
 """What comes out: the table of verdicts, rewordings for the generator `recorded`, and a data card."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -227,6 +228,7 @@ def _card_table(store: Store, about: Mapping[str, Any], form: AnnotationForm, ta
         "variants judged": table.select("bucket", "variant").n_unique(),
         "verdicts": table.height,
         "of them adjudicated": int(table["adjudicated"].sum()),
+        "pages skipped": _skipped(store),
         "median seconds a page": f"{median(spent):.0f}" if spent else "–",
         "collected": f"{first} to {last}" if first else "not yet",
         "otherwords": about["otherwords"],
@@ -263,6 +265,15 @@ def _chosen(about: Mapping[str, Any]) -> str:
         "being drawn into its batch, times the share of that batch that was judged. Annotators saw neither which "
         "generator wrote a text nor any model's answer, in an order of their own."
     )
+
+
+def _skipped(store: Store) -> str:
+    """How many pages were given back, and why: what somebody cannot decide is not missing at random."""
+    query = sa.select(ASSIGNMENTS.c.skipped).where(ASSIGNMENTS.c.skipped.is_not(None))
+    with store.reading() as connection:
+        reasons = Counter(reason.partition(":")[0] for reason in connection.execute(query).scalars())
+    listed = ", ".join(f"{reason.lower()}: {count}" for reason, count in sorted(reasons.items()))
+    return f"{reasons.total()} ({listed})" if reasons else "0"
 
 
 def page_seconds(store: Store) -> list[float | None]:
