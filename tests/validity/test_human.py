@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -228,3 +229,9 @@ def test_a_row_for_each_question_is_read_too(tmp_path, options):
     path = tmp_path / "verdicts.jsonl"
     path.write_text("\n".join(lines))
     assert [one.keep for one in judged(path, "a", "b", options=options)] == [True, False]
+
+
+def test_the_address_of_a_server_is_no_file_and_its_password_is_not_shown():
+    with refuses(BadInput, where="postgresql:/…") as caught:
+        read_ballots(Path("postgresql://me:secret@127.0.0.1/verdicts"), "verdict")
+    assert "secret" not in str(caught.value)

@@ -158,8 +158,15 @@ def test_databases_that_cannot_be_read_say_so(tmp_path):
         read_verdicts(tmp_path / "none.db")
 
 
-def test_a_server_that_cannot_be_reached_keeps_its_password():
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_a_server_that_cannot_be_reached_keeps_its_password(scheme):
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     with pytest.raises(BadInput, match="the PostgreSQL server: cannot be read: OperationalError") as caught:
-        read_verdicts("postgresql://me:secret@127.0.0.1:1/none")
+        read_verdicts(f"{scheme}://me:secret@127.0.0.1:1/none")
     assert "secret" not in f"{caught.value}{caught.value.__cause__}"
+
+
+def test_other_servers_are_refused_without_their_password():
+    with pytest.raises(BadInput, match="mysql://…: is no file, and no address of PostgreSQL; use a file") as caught:
+        read_verdicts("mysql://me:secret@127.0.0.1/verdicts")
+    assert "secret" not in str(caught.value)

@@ -1,5 +1,6 @@
 """Verdicts of people on variants, read from a table: yes or no, or a rating; by majority, unanimity or mean."""
 
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
@@ -89,6 +90,9 @@ def read_ballots(path: Path, column: str, least: float | None = None, above: flo
 
     Several columns, joined by a plus, are added up.
     """
+    if address := re.match(r"[a-z]{3,}(\+[a-z]+)?:/", str(path)):
+        fix = "export them first: otherwords verdicts export ADDRESS -o verdicts.csv"
+        raise BadInput("is the address of a server, not a file", where=f"{address[0]}…", fix=fix)
     if has_questions(path):
         return _ballots_of_questions(path, column, least, above)
     found: dict[str, list[bool]] = {}

@@ -43,7 +43,8 @@ NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
 BLANK = frozenset({"", "na", "n/a", "nan", "null", "<na>"})
 #: How a file that is a SQLite database begins.
 _SQLITE = b"SQLite format 3\0"
-_SERVERS = ("postgresql://", "postgres://")
+#: Addresses of PostgreSQL, as `annotate` takes them.
+_SERVERS = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def read_verdicts(source: AnyTable | str | Path) -> pl.DataFrame:
@@ -80,7 +81,11 @@ def _is_database(path: Path) -> bool:
 
 def _read(source: str) -> pl.DataFrame:
     if source.startswith(_SERVERS):
-        return _from_postgres(source)
+        return _from_postgres("postgresql://" + source.partition("://")[2])
+    if "://" in source:
+        where = source.partition("://")[0] + "://…"  # what follows may hold a password
+        fix = "use a file, or postgresql://USER@HOST/DATABASE"
+        raise BadInput("is no file, and no address of PostgreSQL", where=where, fix=fix)
     if Path(source).is_file() and _is_database(Path(source)):
         return _from_sqlite(Path(source))
     return tables.read(source, texts=("question", "answer", "annotator", "form", "verdict"))
