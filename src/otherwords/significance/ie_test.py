@@ -346,7 +346,7 @@ def _upper_tails(n: int, observed: int, discordant: int) -> tuple[float, float]:
     """Sum over D ~ Bin(n, discordant / n) of the chance that K ~ Bin(D, 1/2) reaches t, and that it exceeds it."""
     changes, weight = _numbers_of_changes(n, discordant)
     drops = _drops_that_reach(n, observed, discordant, changes)
-    return tuple(float(weight @ _reach(changes, drop)) for drop in drops)  # type: ignore[return-value]
+    return tuple(_total(weight * _reach(changes, drop)) for drop in drops)  # type: ignore[return-value]
 
 
 def _either_way(n: int, observed: int, discordant: int, less: int) -> tuple[float, float]:
@@ -355,19 +355,29 @@ def _either_way(n: int, observed: int, discordant: int, less: int) -> tuple[floa
     tails = []
     for gap in _drops_that_reach(n, observed, discordant, changes):
         reached = np.where(gap > 0, 2 * _reach(changes, gap + less), 1.0)
-        tails.append(min(1.0, float(weight @ reached)))
+        tails.append(min(1.0, _total(weight * reached)))
     return tails[0], tails[1]
 
 
 def _numbers_of_changes(n: int, discordant: int) -> tuple[Array, Array]:
-    """The outcomes of D ~ Bin(n, discordant / n), and the chance of each."""
-    from scipy.special import gammaln, xlog1py, xlogy  # late: most commands need no scipy
+    """The outcomes of D ~ Bin(n, discordant / n), and the chance of each, from that of the likeliest one outwards.
 
+    Each follows from its neighbour by a product and a quotient, and no more: vectorised exponentials and the sums of
+    BLAS have other last digits on another processor.
+    """
     changes = _likely(n, discordant / n)
-    log_weight = gammaln(n + 1) - gammaln(changes + 1) - gammaln(n - changes + 1)
-    log_weight += xlogy(changes, discordant / n) + xlog1py(n - changes, -discordant / n)
-    weight = np.exp(log_weight)
-    return changes, weight / weight.sum()
+    if discordant == n:
+        return changes, (changes == n).astype(np.float64)
+    before, after = changes[:-1].astype(np.float64), changes[1:].astype(np.float64)
+    ratio = (n - before) * discordant / (after * (n - discordant))
+    mode = discordant - int(changes[0])
+    weight = np.concatenate([np.cumprod(1 / ratio[:mode][::-1])[::-1], [1.0], np.cumprod(ratio[mode:])])
+    return changes, weight / _total(weight)
+
+
+def _total(values: Array) -> float:
+    """The sum, rounded once, whatever the order: the same on every processor."""
+    return math.fsum(values.tolist())
 
 
 def _drops_that_reach(n: int, observed: int, discordant: int, changes: Array) -> tuple[Array, Array]:
