@@ -24,9 +24,9 @@ def test_it_prints_what_a_server_does(model):
     assert done.exit_code == 0
     rows = dict(line.split("  ", 1) for line in done.stdout.splitlines() if "  " in line.strip())
     found = {name.strip(): value.strip() for name, value in rows.items()}
-    assert found["log-probabilities"] == "100 at each place"
-    assert found["held to choices by"] == "grammar"
-    assert found["drops without a word"] == "echo"
+    assert found["log-probabilities"] == "top 100 per token"
+    assert found["constrained decoding"] == "grammar"
+    assert found["silently ignored fields"] == "echo"
 
 
 def test_json_is_what_was_found_the_first_time(model):

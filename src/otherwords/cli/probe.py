@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 #: How each kind of noise is asked for.
 _NOISE = {
-    "again": "asked again",
-    "cold": "asked without the server's memory of beginnings",
-    "parallel": "asked beside another request",
+    "again": "repeated",
+    "cold": "without the prefix cache",
+    "parallel": "beside another request",
 }
 
 
@@ -68,21 +68,21 @@ def _rows(found: ProbeResult) -> list[tuple[str, str]]:
     forms = [name for name, able in (("chat", can.chat), ("plain completions", can.plain)) if able]
     noise = [(f"  {_NOISE[kind]}", f"up to {value:.3f} nat") for kind, value in found.noise.items()]
     return [
-        ("asked by", " and ".join(forms)),
-        ("log-probabilities", f"{can.logprobs} at each place" if can.logprobs else "none"),
+        ("interfaces", " and ".join(forms)),
+        ("log-probabilities", f"top {can.logprobs} per token" if can.logprobs else "none"),
         ("scores given texts", _yes(can.scoring)),
-        ("held to choices by", can.constrained or "nothing"),
+        ("constrained decoding", can.constrained or "none"),
         ("temperature", "accepted" if can.temperature else "refused"),
         ("seed", "obeyed" if can.seed else "not obeyed"),
-        ("several texts at once", _yes(found.several)),
-        ("forgets beginnings by", can.cold or "nothing that is known"),
-        ("thinks before it answers", _yes(can.reasons)),
-        ("reads", f"{can.context:,} tokens" if can.context else "unknown"),
-        ("drops without a word", ", ".join(can.dropped) or "nothing that was tried"),
+        ("several completions at once", _yes(found.several)),
+        ("prefix cache turned off by", can.cold or "nothing known"),
+        ("reasoning model", _yes(can.reasons)),
+        ("context length", f"{can.context:,} tokens" if can.context else "unknown"),
+        ("silently ignored fields", ", ".join(can.dropped) or "none of those tried"),
         ("software", found.software or "unknown"),
         ("noise in log-probabilities", "" if noise else "not measured"),
         *noise,
-        ("found out", f"with {found.requests} requests on {found.date}"),
+        ("probed", f"with {found.requests} requests on {found.date}"),
     ]
 
 
