@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -372,3 +375,20 @@ def test_abductive_problems_are_known_by_their_task(tmp_path):
 def test_only_the_owner_of_the_file_may_read_it(suite, tmp_path):
     opened(suite, tmp_path).close()
     assert (tmp_path / "verdicts.db").stat().st_mode & 0o077 == 0 or os.name == "nt"
+
+
+def test_a_deletion_that_a_reader_keeps_from_the_disk_is_warned_of(suite, tmp_path):
+    """Who reads keeps SQLite's log as it was; pages and commands wait for half a minute, this test does not."""
+    store = opened(suite, tmp_path)
+    with closing(store), closing(sqlite3.connect(store.name)) as other:
+        web.invite(store, pseudonym="unforgettable")
+        with store.reading() as connection:
+            connection.exec_driver_sql("pragma busy_timeout = 0")
+        other.execute("begin")
+        other.execute("select * from people").fetchall()
+        with pytest.warns(UserWarning, match="verdicts.db-wal until nobody reads the database"):
+            web.delete_person(store, "unforgettable")
+        assert b"unforgettable" in Path(f"{store.name}-wal").read_bytes()
+        other.rollback()
+        store.forget()
+        assert b"unforgettable" not in Path(f"{store.name}-wal").read_bytes()
