@@ -3,12 +3,15 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from examples import at_most
 from hypothesis import given, settings
@@ -216,6 +219,16 @@ def test_a_full_device_says_so():
         with pytest.raises(OSError, match="No space") as caught:
             write_text(path, "x" * 100_000)
     assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize(("free", "kind"), [(0, OSError), (1 << 30, pl.exceptions.ComputeError)])
+def test_a_full_disk_that_polars_names_otherwise(tmp_path, monkeypatch, free, kind):
+    """Where only the end of a Parquet file finds no space, Polars gives no number (seen on a full tmpfs)."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    found = pl.exceptions.ComputeError("parquet: File out of specification: Invalid thrift: transport error")
+    with pytest.raises(kind, match="No space" if kind is OSError else "thrift"), atomic(tmp_path / "a.parquet"):
+        raise found
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_fingerprint_of_a_file_is_sha256(tmp_path):

@@ -242,6 +242,16 @@ def test_places_that_cannot_be_written_are_refused(suite, tmp_path):
         web.open_store(str(tmp_path / "nothing.db"))
 
 
+def test_a_disk_without_room_for_the_database_is_named(suite, tmp_path, monkeypatch):
+    def full(connection):
+        connection.execute("pragma max_page_count = 1")
+
+    monkeypatch.setattr("otherwords.web.store.use_wal", full)
+    with refuses(BadInput):
+        web.open_project([suite], "sound", str(tmp_path / "v.db"))
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("v.db")] == []
+
+
 def test_an_address_that_nobody_answers_at_is_refused_without_its_password(suite):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,5 +1,6 @@
 """Files that are whole or absent: atomic writes, locks, checksums and stable hashes, and a scratch database on disk."""
 
+import errno
 import hashlib
 import json
 import os
@@ -20,6 +21,8 @@ from ..errors import BadInput, Busy, decode
 #: What a run makes in its folder: the folders of its stages, and files. Nothing else in there is touched.
 STAGES = ("problems", "variants", "notes", "tables", "buckets", "answers")
 RUN_FILES = ("manifest.json", "study.toml", "scores.json", "report.html", "unvaried.jsonl", "rejected.jsonl")
+#: Bytes below which a disk counts as full.
+_LITTLE = 1 << 16
 
 
 @contextmanager
@@ -114,9 +117,15 @@ def disk_errors(path: Path) -> Iterator[None]:
     except Exception as error:
         match = re.search(r"\(os error (\d+)\)", str(error))
         number = getattr(error, "errno", None) or (int(match[1]) if match else None)
+        if number is None and "thrift: transport error" in str(error) and _is_full(path):
+            number = errno.ENOSPC  # what Polars says where only the end of a Parquet file finds no space
         if number is None or getattr(error, "filename", None):
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
+
+
+def _is_full(path: Path) -> bool:
+    return shutil.disk_usage(path.absolute().parent).free < _LITTLE
 
 
 @contextmanager

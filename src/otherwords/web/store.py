@@ -260,10 +260,12 @@ def create_store(name: str, about: Mapping[str, Any], fill: Callable[[sa.Connect
             rows = [{"key": key, "value": json.dumps(value)} for key, value in about.items()]
             connection.execute(sa.insert(ABOUT), [*rows, {"key": "schema", "value": json.dumps(VERSION)}])
             fill(connection)
-    except BaseException:
+    except BaseException as error:
         store.close()
         for ending in ("", "-wal", "-shm") if store.is_sqlite else ():
             Path(f"{name}{ending}").unlink(missing_ok=True)
+        if isinstance(error, sa.exc.OperationalError):
+            raise _unusable(name, error) from error
         raise
     return store
 
@@ -296,12 +298,18 @@ def _is_ours(store: Store) -> bool:
                 if connection.exec_driver_sql("pragma application_id").scalar() != APPLICATION_ID:
                     return False
         return store.about().get("schema") == VERSION
-    except sa.exc.DatabaseError as error:  # no database, or none with such a table
-        if "unable to open" in str(error):  # a reader, too, makes a log beside it
-            name = _shown(store.name)
-            fix = "make its folder writable, or copy it to one that is"
-            raise BadInput("cannot be opened: its folder is not writable", where=name, fix=fix) from error
+    except sa.exc.OperationalError as error:
+        if "no such table" in str(error):
+            return False
+        raise _unusable(store.name, error) from error
+    except sa.exc.DatabaseError:  # no database
         return False
+
+
+def _unusable(name: str, error: sa.exc.OperationalError) -> BadInput:
+    """A disk is full, or a folder read-only: a reader, too, makes a log beside the database."""
+    fix = "free some space, make its folder writable, or use another one"
+    return BadInput(f"cannot be used: {error.orig}", where=_shown(name), fix=fix)
 
 
 def _connect(name: str) -> Store:
