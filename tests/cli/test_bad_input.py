@@ -111,6 +111,21 @@ def test_standard_input_is_named_too(cli):
     assert "line 2: label: found '?'" in error
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cache", "x.sqlite", "--no-cache"), "--cache, --no-cache: both are given; leave one of them out"),
+        (("--repeats", "2", "--repeat-way", "sideways"), "--repeat-way: found 'sideways'; use one of usual, cold, "),
+    ],
+)
+def test_options_that_nothing_could_follow(cli, write_jsonl, place, options, message):
+    write_jsonl(place / "p.jsonl", [GOOD])
+    for command in ("answer", "run"):
+        error = cli(*_command(command, "p.jsonl"), "-q", *options, rc=2).stderr
+        assert _one_line(error).startswith(f"error: {message}")
+    assert not (place / "x.sqlite").exists()
+
+
 def test_standard_input_is_read_once(cli):
     error = cli("vary", "-", "-", "-w", "contractions", "-q", stdin=json.dumps(GOOD), rc=2).stderr
     assert error == "error: -: is given twice; name standard input once: it can be read but once\n"

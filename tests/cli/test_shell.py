@@ -84,6 +84,12 @@ def test_no_room_for_the_output(shell, problems):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_closed_output_is_named(shell, problems):
+    done = shell("otherwords vary problems.jsonl -w contractions -q >&-")
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output: is closed; name a file with -o\n"
+
+
 def test_tables_in_a_pipe_are_neither_coloured_nor_cut(shell, problems):
     done = shell("otherwords list metrics | cat", COLUMNS="40")
     assert "accuracy_original.v1" in done.stdout

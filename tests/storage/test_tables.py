@@ -184,6 +184,7 @@ def test_what_differs_late_is_still_seen(tmp_path):
         ("t.jsonl", b"[1]\n", 1, ""),
         ("t.csv", b"", None, ""),
         ("t.csv", b"a,b\n1,2\n1,2,3\n", 3, ""),
+        ("t.csv", b'a,b\n1,2\n"1,2\n1,2\n"1",2\n', 3, ""),
         ("t.parquet", b"PAR1", None, ""),
         ("t.parquet", b"", None, ""),
         ("t.xlsx", b"x", None, ""),

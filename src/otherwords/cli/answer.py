@@ -90,7 +90,7 @@ def answer(
             label_map=parse_label_maps(label_map),
             templates=template,
             canary=not no_canary,
-            cache=None if no_cache else cache,
+            cache=opt.cache_file(cache, no_cache),
             batch_size=batch_size,
             plugins=plugin,
             fresh=fresh,

@@ -65,7 +65,7 @@ def circularity(
     from .tables import circularity_tables
 
     shared: dict[str, Any] = {"label_map": parse_label_maps(label_map), "canary": not no_canary}
-    shared |= {"cache": None if no_cache else cache, "prices": prices}
+    shared |= {"cache": opt.cache_file(cache, no_cache), "prices": prices}
     if dry_run:
         with bars(quiet or json):
             planned = estimate_circularity(suite, model, judge or JUDGES, task, **shared)

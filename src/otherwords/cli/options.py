@@ -360,6 +360,13 @@ def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
     return columns
 
 
+def cache_file(cache: str, no_cache: bool) -> str | None:
+    """The answer cache that a user names, "" for the shared one, None for none."""
+    if cache and no_cache:
+        raise BadInput("both are given", field="--cache, --no-cache", fix="leave one of them out")
+    return None if no_cache else cache
+
+
 def log_options(bucket_from: str, scorer: str, graded: bool, *answers: str) -> "LogOptions":
     """How logs of other harnesses are read; what is for logs alone is refused where none of the answers is one."""
     from ..harnesses.logs import find_harness

@@ -130,7 +130,7 @@ def run(
         "max_requests": max_requests, "max_cost": max_cost, "prices": prices,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
-    if no_cache:
+    if opt.cache_file(cache, no_cache) is None:
         chosen["cache"] = None
     if no_canary:
         chosen["canary"] = False

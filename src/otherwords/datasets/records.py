@@ -22,7 +22,7 @@ import polars as pl
 from ..errors import BadInput, convert_line, refuse_other_encoding
 from ..frames import KINDS
 from ..storage.run_folder import DAMAGED
-from ..storage.tables import parse_json, separator_of
+from ..storage.tables import OPEN_MARK, parse_json, separator_of
 
 #: Rows of a table that are in memory at once.
 BATCH = 20_000
@@ -32,10 +32,6 @@ _CHUNK = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 #: Lines of one cell after which no end of it is looked for.
 _MOST_LINES = 1_000
-#: What is wrong with a row that Python's reader, told to be strict, does not read.
-_OPEN_MARK = (
-    'a cell begins with a quotation mark (") and does not end with one; a mark within a cell is written twice ("")'
-)
 
 
 Item = TypeVar("Item")
@@ -276,7 +272,7 @@ class _Cells(NamedTuple):
             header = header or self._header(rows)
             for number, cells in rows:
                 if isinstance(cells, str):
-                    yield Record(f"{self.path}, line {number}", {"line": cells}, _OPEN_MARK)
+                    yield Record(f"{self.path}, line {number}", {"line": cells}, OPEN_MARK)
                 elif cells:
                     yield self._record(header, cells, f"{self.path}, line {number}")
 
@@ -313,7 +309,7 @@ class _Cells(NamedTuple):
         if header is None:
             raise BadInput("is empty", where=str(self.path), fix="the first line must name the columns")
         if isinstance(header, str):
-            raise BadInput(_OPEN_MARK, where=f"{self.path}, line {number}", fix="repair the line")
+            raise BadInput(OPEN_MARK, where=f"{self.path}, line {number}", fix="repair the line")
         if header[:1] and header[0].startswith("sep="):
             fix = "remove the line: it is for spreadsheets"
             raise BadInput("names no columns: found 'sep='", where=f"{self.path}, line 1", fix=fix)

@@ -7,6 +7,9 @@ from ..errors import BadInput, caller_level, setting, shorten
 from ..problem import ALONE, COLD, SHUFFLED, USUAL_WAY, Repeat
 from .model import Answerer
 
+#: Ways that models of the package know.
+_WAYS = (USUAL_WAY, COLD, ALONE, SHUFFLED)
+
 
 def local_ways(batch_invariant: bool, *, draws: bool = False, forgets: bool = False) -> tuple[str, ...]:
     """The ways of a model that runs here: its answers may depend on the rest of the batch, or on what came before.
@@ -48,10 +51,14 @@ def repeats_of(model: Answerer, count: int, ways: Sequence[str] = ()) -> list[Re
     None of a model that gives the same answer to the same text, whatever happens.
     """
     known, chosen = model.model.ways, list(dict.fromkeys(ways))
-    if not count or not known:
+    if not count:
+        return []
+    field = setting("--repeat-way", "repeat_ways")
+    if not known:
+        if strange := [way for way in chosen if way not in _WAYS]:
+            raise BadInput(f"found {strange[0]!r}", field=field, fix=f"use one of {', '.join(_WAYS)}")
         return []
     if unknown := [way for way in chosen if way not in known]:
-        field = setting("--repeat-way", "repeat_ways")
         more = "; perhaps `otherwords probe` finds more" if model.model.by_driver and COLD not in known else ""
         fix = f"it has {', '.join(known)}{more}"
         raise BadInput(f"cannot be asked again in the way {unknown[0]!r}", where=model.name, field=field, fix=fix)

@@ -24,6 +24,10 @@ from .run_folder import DAMAGED, RunFolder
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
 _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
+#: What is wrong with a row that Python's reader, told to be strict, does not read.
+OPEN_MARK = (
+    'a cell begins with a quotation mark (") and does not end with one; a mark within a cell is written twice ("")'
+)
 #: Set while .csv and .tsv files are written for spreadsheets (`--safe-csv`).
 SAFE_CSV: ContextVar[bool] = ContextVar("SAFE_CSV", default=False)
 #: With these, also in full width, a cell begins that a spreadsheet would compute instead of showing it.
@@ -43,6 +47,8 @@ def refuse_unwritable(target: str | Path | None, *inputs: Any) -> None:
 
     One that is among the `inputs`, in any spelling, or a link is refused, too.
     """
+    if str(target) == "-" and sys.stdout is None:  # closed by the caller, as >&- does
+        raise BadInput("is closed", where="standard output", fix="name a file with -o")
     if not target or str(target) == "-":
         return
     path = Path(target)
@@ -347,14 +353,20 @@ def _check_json(lines: Iterable[str], where: str) -> None:
 
 def _check_cells(lines: Iterable[str], separator: str, where: str, quoted: bool) -> None:
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
-    header = next((cells for cells in rows if cells), None)
-    if header is None:
-        raise BadInput("is empty", where=where, fix="give a header and at least one row")
-    for cells in rows:
-        if len(cells) > len(header):
-            message = f"found {len(cells)} cells under {len(header)} column names"
-            raise BadInput(message, where=f"{where}, line {rows.line_num}", fix="repair the row")
+    rows = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)  # type: ignore[arg-type]
+    ended = 0  # the line in which the row before ended
+    try:
+        header = next((cells for cells in rows if cells), None)
+        if header is None:
+            raise BadInput("is empty", where=where, fix="give a header and at least one row")
+        ended = rows.line_num
+        for cells in rows:
+            if len(cells) > len(header):
+                message = f"found {len(cells)} cells under {len(header)} column names"
+                raise BadInput(message, where=f"{where}, line {rows.line_num}", fix="repair the row")
+            ended = rows.line_num
+    except csv.Error as error:
+        raise BadInput(OPEN_MARK, where=f"{where}, line {ended + 1}", fix="repair the row") from error
 
 
 def _first_line(error: BaseException) -> str:
