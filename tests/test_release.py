@@ -91,6 +91,12 @@ def test_a_bill_without_licences_is_not_made(monkeypatch, tmp_path):
     assert release.unlicensed() == ["polars"]
 
 
+def test_nothing_that_the_core_needs_asks_for_the_source_of_what_uses_it():
+    """Who passes an Apache-licensed package on with a GPL-licensed one has to give all of it under the GPL."""
+    stated = {name: json.dumps(release.licences_of(name)) for name, _, _ in release.pinned()}
+    assert [name for name, licence in stated.items() if re.search("GPL|General Public", licence)] == []
+
+
 def test_all_packages_that_the_core_needs_are_in_the_bill():
     declared = re.findall(
         r'^    "([a-z0-9-]+)>=',

@@ -317,7 +317,7 @@ def test_the_core_imports_numpy_and_the_standard_library_alone():
 #: Only this package goes without: what transformers needs itself is there, wherever transformers is.
 BLOCKED = """
 import builtins, runpy, sys
-ABSENT = ("polars", "pydantic", "typer", "rich", "scipy", "jinja2", "onnxruntime", "Levenshtein")
+ABSENT = ("polars", "pydantic", "typer", "rich", "scipy", "jinja2", "onnxruntime", "rapidfuzz")
 real = builtins.__import__
 def bare(name, globals=None, locals=None, fromlist=(), level=0):
     if level == 0 and name.split(".")[0] in ABSENT and str((globals or {}).get("__name__")).startswith("otherwords"):

@@ -15,7 +15,7 @@ from .display import console, print_json
 
 #: The packages that everything needs, by the name of their distribution.
 CORE = (
-    *("filelock", "jinja2", "levenshtein", "numpy", "onnxruntime", "polars", "pydantic", "rich", "scipy"),
+    *("filelock", "jinja2", "numpy", "onnxruntime", "polars", "pydantic", "rapidfuzz", "rich", "scipy"),
     *("tokenizers", "typer"),
 )
 #: Those of each optional part.

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-import Levenshtein
 import polars as pl
+from rapidfuzz.distance import Indel
 
 from ..pipeline import score
 from ..problem import Score
@@ -36,7 +36,7 @@ DEVIATIONS = (
     "Rates under an independent judge stand beside those under the model itself, which is circular.",
     "The paper's KS statistic depends on the order of labels; that of the original label's probability is beside it.",
     "Flipped rewordings differ by construction: divergences have no p-value.",
-    "The paper does not define its fuzzy match: here it is 100 times Levenshtein.ratio of both texts.",
+    "The paper does not define its fuzzy match: here it is 100 times the normalized Indel similarity of both texts.",
 )
 
 
@@ -228,7 +228,7 @@ def _accepted(one: MeasuredModel, accept: str) -> Iterator[tuple[str, str]]:
 def _overlap(pair: tuple[str, str]) -> tuple[float, int, int, int]:
     before, after = map(words, pair)
     shared = sum(word in set(after) for word in before)
-    return 100 * Levenshtein.ratio(*pair), len(before), len(after), shared
+    return 100 * Indel.normalized_similarity(*pair), len(before), len(after), shared
 
 
 def _distilled(models: Mapping[str, "PaperModel"]) -> Iterator[tuple[str, str]]:

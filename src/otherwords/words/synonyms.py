@@ -53,13 +53,13 @@ def _choose(word: str, nouns: Mapping[str, int]) -> Synonym | None:
     others = [other for other in senses[0].words if other != word] if senses else []
     if not others:
         return None
-    from Levenshtein import distance  # here, because `otherwords --help` does not need it
+    from rapidfuzz.distance import Levenshtein  # here, because `otherwords --help` does not need it
 
     present = [other for other in others if other in nouns]
     if present:
         best = max(present, key=lambda other: (nouns[other], other))
     else:
-        best = min(others, key=lambda other: (distance(word, other), other))
+        best = min(others, key=lambda other: (Levenshtein.distance(word, other), other))
     if _stem(best.lower()) == _stem(word):
         return None
     decided = "frequency" if present else "distance"
