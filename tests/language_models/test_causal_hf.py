@@ -262,3 +262,12 @@ def test_scores_of_given_texts(opened):
 def test_what_is_not_computed_is_refused(opened, option):
     with pytest.raises(BadInput, match=f"{next(iter(option))} is not computed here"):
         list(opened().complete([replace(asked()[0], **option)]))
+
+
+def test_a_penalty_of_tokens_that_were_written_is_none_for_the_first(opened):
+    """PaRTE's prompt has one, and asks for one token."""
+    request = replace(asked()[0], max_tokens=1)
+    with_penalty, without = (
+        dict(opened().complete([one]))[0].text for one in (replace(request, frequency_penalty=0.1), request)
+    )
+    assert with_penalty == without

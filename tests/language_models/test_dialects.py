@@ -52,6 +52,20 @@ def test_bodies_are_as_the_dialect_has_them(name: str) -> None:
     assert {"path": path, "body": body} == golden
 
 
+@pytest.mark.parametrize(
+    ("url", "field"),
+    [
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://own-name.openai.azure.com/openai/v1", "max_completion_tokens"),
+        ("https://openai.azure.com.example.org/v1", "max_tokens"),
+        ("http://127.0.0.1:8080/v1", "max_tokens"),
+    ],
+)
+def test_openais_own_models_have_the_newer_limit_wherever_they_are_served(url: str, field: str) -> None:
+    _, body = body_of(Endpoint("m", url), Request(messages=CHAT, max_tokens=3), Capabilities())
+    assert {name: body[name] for name in body if "tokens" in name} == {field: 3}
+
+
 def test_every_golden_body_is_compared() -> None:
     assert {one.stem for one in GOLDEN.glob("*.json")} == set(BODIES)
 

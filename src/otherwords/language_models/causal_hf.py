@@ -378,7 +378,9 @@ class CausalModel:
         return prefix if difference <= tolerance else None
 
     def _refuse_unknown(self, request: Request) -> None:
-        for name in ("frequency_penalty", "presence_penalty", "choices"):
+        """Raise for what is not computed. Penalties count tokens that were written before: the first has none."""
+        penalties = ("frequency_penalty", "presence_penalty") if request.max_tokens > 1 else ()
+        for name in (*penalties, "choices"):
             if getattr(request, name):
                 fix = f"leave {name} out" if name != "choices" else "use another readout: tokens, score or text"
                 raise BadInput(f"{name} is not computed here", where=self.opened.who, fix=fix)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from .endpoint import Endpoint
 _ENDS = {"length": LENGTH, "max_tokens": LENGTH, "content_filter": FILTER, "refusal": FILTER}
 
 
+#: Where OpenAI's own models are served.
+_OPENAI = re.compile(r"https://(api\.openai\.com|[\w-]+\.openai\.azure\.com)/")
 #: The greatest log-probability, with some room for rounding, and the one by which servers say that they give none.
 _SURE, _NEVER = 0.01, -9999.0
 
@@ -49,7 +52,7 @@ def _chat(endpoint: Endpoint, request: Request) -> dict[str, Any]:
         fix = "score texts as plain completions (chat=false), or use another readout"
         raise BadInput("a chat gives no log-probability of a given text", where=f"api:{endpoint.model}", fix=fix)
     # OpenAI's own models that reason refuse the older name; others do not know the newer.
-    limit = "max_completion_tokens" if endpoint.url.startswith("https://api.openai.com/") else "max_tokens"
+    limit = "max_completion_tokens" if _OPENAI.match(endpoint.url) else "max_tokens"
     messages = [{"role": one.role, "content": one.content} for one in request.messages]
     body = {"messages": messages, limit: request.max_tokens, **_sampling(request)}
     return body | ({"logprobs": True, "top_logprobs": request.logprobs} if request.logprobs else {})
