@@ -222,7 +222,7 @@ def answer(
     max_cost: float | None = None,
     prices: str | Path = "",
 ) -> pl.DataFrame:
-    """Ask a model every problem and every variant that was kept; one row per question.
+    """Ask a model every problem and every kept variant; return one row per question.
 
     `suite` is a table or a name, as in `vary`; `model` the name of a model, a function from a Batch to labels or
     probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows

@@ -86,7 +86,7 @@ def current() -> Progress:
 
 
 def show_progress(on: bool = True) -> None:
-    """Show how far each stage is, on a line of standard error, from now on; or no longer."""
+    """Show the progress of each stage on standard error from now on, or stop showing it."""
     _usual[0] = ProgressLine() if on else Progress()
 
 

@@ -34,15 +34,7 @@ def agreement(
     ] = "",
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the disagreements to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
-        ),
-    ] = "",
+    out: Annotated[str, opt.out_file("Write the disagreements")] = "",
     safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,

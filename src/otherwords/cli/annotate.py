@@ -94,10 +94,7 @@ def annotate(
             help="A text file with the consent form that annotators agree to. Default: a general one.",
         ),
     ] = "",
-    port: Annotated[
-        int,
-        typer.Option("--port", metavar="N", help="The port to serve on; 0: any free port.", min=0, max=65535),
-    ] = 8000,
+    port: opt.Port = 8000,
     host: Annotated[
         str, typer.Option("--host", metavar="HOST", help="The address to listen on. Default: this machine only.")
     ] = "127.0.0.1",

@@ -34,10 +34,7 @@ def audit(
             help="Instead of a list: all problems whose mean accuracy over models is below this, as in 0.05.",
         ),
     ] = None,
-    task: Annotated[
-        str,
-        typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
-    ] = "",
+    task: opt.AnswersTask = "",
     suite: Annotated[
         str,
         typer.Option(
@@ -56,15 +53,7 @@ def audit(
             help="For hard cases: the column that names the model of which each `model` is one run.",
         ),
     ] = "",
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the list to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
-        ),
-    ] = "",
+    out: Annotated[str, opt.out_file("Write the list")] = "",
     safe_csv: opt.SafeCsv = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

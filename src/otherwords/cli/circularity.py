@@ -10,13 +10,7 @@ from .display import bars, console, print_json, print_line, print_planned, spent
 
 
 def circularity(
-    suite: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SUITE",
-            help="Originals and variants: a run folder, files or data sets; - for standard input.",
-        ),
-    ],
+    suite: opt.Suite,
     model: opt.Models,
     judge: Annotated[
         list[str],

@@ -41,12 +41,7 @@ def compare(
         bool,
         typer.Option("--matched", help="With --between: use only problems that have variants in both groups, paired."),
     ] = False,
-    task: Annotated[
-        str,
-        typer.Option(
-            "--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the tables."
-        ),
-    ] = "",
+    task: opt.AnswersTask = "",
     field: opt.AnswerFields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     bucket_from: opt.BucketFrom = "",
@@ -72,15 +67,7 @@ def compare(
             "independent rows.",
         ),
     ] = [],  # noqa: B006
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Also write the differences to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
-        ),
-    ] = "",
+    out: Annotated[str, opt.out_file("Also write the differences")] = "",
     plugin: opt.Plugins = [],  # noqa: B006
     safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,

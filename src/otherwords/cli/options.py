@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,12 @@ Out = Annotated[
 ]
 
 
+def out_file(what: str) -> Any:
+    """The option -o of a command that prints by default: `what` it then writes to a file."""
+    text = f"{what} to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output."
+    return typer.Option("-o", "--out", metavar="FILE", help=text)
+
+
 def _write_safe_csv(ctx: typer.Context, wanted: bool) -> bool:
     if wanted:
         from ..storage.tables import SAFE_CSV
@@ -51,6 +57,19 @@ TaskName = Annotated[
         "--task",
         metavar="TASK",
         help="nli, rte, a-nli, d-nli, or a .toml file. Default: the data set's task, else nli.",
+    ),
+]
+AnswersTask = Annotated[
+    str,
+    typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the answers."),
+]
+Port = Annotated[
+    int, typer.Option("--port", metavar="N", help="The port to serve on; 0: any free port.", min=0, max=65535)
+]
+Suite = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SUITE", help="Originals and variants: a run folder, files or data sets; - for standard input."
     ),
 ]
 Fields = Annotated[

@@ -9,27 +9,13 @@ from .display import bars, console, print_json
 
 
 def profile(
-    suite: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SUITE",
-            help="Originals and variants: a run folder, files or data sets; - for standard input.",
-        ),
-    ],
+    suite: opt.Suite,
     kept: Annotated[bool, typer.Option("--kept", help="Leave out variants that a check dropped.")] = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many substitutions to show.")] = 20,
     words: Annotated[
         bool, typer.Option("--all-words", help="Also show artifact words whose frequency does not change.")
     ] = False,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write all substitutions to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
-        ),
-    ] = "",
+    out: Annotated[str, opt.out_file("Write all substitutions")] = "",
     safe_csv: opt.SafeCsv = False,
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006

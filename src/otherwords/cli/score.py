@@ -20,10 +20,7 @@ def score(
     ],
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
-    task: Annotated[
-        str,
-        typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
-    ] = "",
+    task: opt.AnswersTask = "",
     field: opt.AnswerFields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     bucket_from: opt.BucketFrom = "",
@@ -105,15 +102,7 @@ def score(
             help="The largest share of variants that may be unsound: adds bounds that need no verdicts.",
         ),
     ] = None,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Also write the scores to a file: .jsonl, .csv, .tsv, .parquet, or - for standard output.",
-        ),
-    ] = "",
+    out: Annotated[str, opt.out_file("Also write the scores")] = "",
     skip_bad: Annotated[
         bool,
         typer.Option("--skip-bad", help="Skip unusable answers and write them to rejected.jsonl."),

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import MissingExtra
+from . import options as opt
 from .display import print_line
 
 
@@ -13,10 +14,7 @@ def view(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN", help="Run folders, or folders that contain runs, such as runs/.")
     ],
-    port: Annotated[
-        int,
-        typer.Option("--port", metavar="N", help="The port to serve on; 0: any free port.", min=0, max=65535),
-    ] = 8001,
+    port: opt.Port = 8001,
 ) -> None:
     """Show runs in a browser, even while they are running.
 

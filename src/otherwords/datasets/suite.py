@@ -70,7 +70,7 @@ def load(
     labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> pl.DataFrame:
-    """Read problems, or a suite of problems and variants, as a table that every stage takes.
+    """Read problems, or a suite of problems and variants, as a table that every stage accepts.
 
     `data` names files, data sets or run folders, or is a table: pandas, Polars or Arrow, a list of dicts, a dict of
     columns. Several are read as one. `columns` maps the names used here to the table's, `labels` its labels to the

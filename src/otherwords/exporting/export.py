@@ -89,7 +89,7 @@ def export(
     skip_bad: bool = False,
     label_map: Mapping[str, str] | None = None,
 ) -> Export:
-    """Write a classifier or masked-LM of transformers as a folder that `onnx:FOLDER` loads; a failure writes nothing.
+    """Export a classifier or masked-LM of transformers to a folder that `onnx:FOLDER` loads; a failure writes nothing.
 
     `path` is a folder or a hub name (at a `revision`). `weights` says how tables are stored: int8, fp16 or fp32;
     arithmetic is always fp32. Both models answer the data `on`, and the export is refused where more than `limit` of

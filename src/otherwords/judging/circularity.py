@@ -83,7 +83,7 @@ def circularity(
     max_cost: float | None = None,
     prices: str | Path = "",
 ) -> Circularity:
-    """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.
+    """Measure models on the variants of a suite that each judge finds equivalent to their originals.
 
     `suite` is a table, a run folder, or files with originals and variants; contrasts and controls are left out, and so
     is what a check dropped, except mutual entailment, which is judged again (`earlier` of the report counts both). A

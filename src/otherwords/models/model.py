@@ -47,7 +47,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Model:
-    """What a model's factory may return instead of a bare function, to say more about itself.
+    """What a model's factory may return instead of a bare function, to declare more about it.
 
     `function` takes a Batch and returns one label per problem, or one row of probabilities per problem with a column
     for each of `labels` (by default the task's). `identity` distinguishes two contents of the same name. The answers

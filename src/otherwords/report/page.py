@@ -14,7 +14,6 @@ import jinja2
 import polars as pl
 from markupsafe import Markup, escape
 
-from ..answers.groups import constant_answers
 from ..answers.reading import answered
 from ..answers.roles import CONTRAST
 from ..errors import BadInput
@@ -89,18 +88,14 @@ def render_parts(
     if not scores or about.answers == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     marked, texts = _look_up(about.flips.shown(), answers, buckets)
-    constant = constant_answers(about.given)
+    constant = about.constant
     several = [score for score in scores if score.model in (ALL_MODELS, MEAN_OF_MODELS)]
     own = [score for score in scores if score.model not in (ALL_MODELS, MEAN_OF_MODELS)]
-    every = dict.fromkeys([*(score.model for score in own), *sorted(about.flips.models)])
-    bars = {model: bar for model in every if (bar := about.flips.bar(model)).total}
-    models = plot.ranked(list(every), own, list(bars.values()), constant)
+    models, bars = about.ranked(own)
     own.sort(key=lambda score: models.index(score.model))
-    bars_in_order = [bars[model] for model in models if model in bars]
     names = short_names(_generators(manifest, buckets))
     balance = accounts.balance(own, about.marks)
-    chosen = about.browsable(buckets, task)
-    wordings = browse.look_up(chosen, answers, buckets, task)
+    wordings = browse.look_up(about.browsable(buckets, task), answers, buckets, task)
     shown = beyond_scores(folder, models, about, wordings, MOST_COMPARED) if folder else RunExhibits()
     return _template().render(
         title=_title(manifest),
@@ -111,7 +106,7 @@ def render_parts(
         mass=mass_sentence(own),
         noise=noise_sentence(own),
         noise_unknown=noise_unknown(manifest),
-        sentence=plot.sentence(own, bars_in_order, constant),
+        sentence=plot.sentence(own, bars, constant),
         tables=numbers.tables(accounts.without_contrasts(own), names),
         balance=balance,
         more=numbers.tables(balance.more)[1:] if balance else [],
@@ -122,8 +117,8 @@ def render_parts(
         resampled=numbers.resampled(scores),
         few=FEW_CLUSTERS,
         no_pairs=explain_no_pairs(scores),
-        bars=bars_in_order,
-        described=plot.describe(bars_in_order),
+        bars=bars,
+        described=plot.describe(bars),
         unread=accounts.unread(about.given),
         listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
@@ -260,19 +255,13 @@ def _input(one: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(one, Mapping):
         yield "", _plain(one)
         return
-    yield (
-        "",
-        _plain(
-            {key: part for key, part in one.items() if key not in ("signature", "files")} or one.get("signature", "")
-        ),
-    )
+    about = {key: part for key, part in one.items() if key not in ("signature", "files")}
+    yield "", _plain(about or one.get("signature", ""))
     for file in one.get("files") or ():
         known = file if isinstance(file, Mapping) else {"name": file}
         size = f"{known['bytes']:,} bytes" if isinstance(known.get("bytes"), int) else ""
-        yield (
-            _plain(known.get("name", "")),
-            " ".join(part for part in (size, f"sha256 {known.get('sha256', '–')}") if part),
-        )
+        digest = f"sha256 {known.get('sha256', '–')}"
+        yield _plain(known.get("name", "")), f"{size} {digest}".strip()
 
 
 def _plain(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ..answers.groups import count_given
+from ..answers.groups import OneAnswer, constant_answers, count_given
 from ..answers.reading import answered
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import COUNT
@@ -16,7 +16,7 @@ from ..errors import BadInput
 from ..frames import REJECTED
 from ..problem import Score, Task
 from ..storage.run_folder import RunFolder
-from . import accounts
+from . import accounts, plot
 from .browse import Wavering
 from .flips import FlipCounts, refuse_missing
 
@@ -54,6 +54,18 @@ class AnswerCounts(NamedTuple):
     wavering: Wavering
     given: pl.DataFrame
     marks: pl.DataFrame
+
+    @property
+    def constant(self) -> dict[str, OneAnswer]:
+        """The models that give one answer to everything, or nearly."""
+        return constant_answers(self.given)
+
+    def ranked(self, scores: Sequence[Score]) -> tuple[list[str], list[plot.Bar]]:
+        """All models, those that flip least first, and the bars of those that have one, in the same order."""
+        every = list(dict.fromkeys([*(one.model for one in scores), *sorted(self.flips.models)]))
+        bars = {model: bar for model in every if (bar := self.flips.bar(model)).total}
+        models = plot.ranked(every, scores, list(bars.values()), self.constant)
+        return models, [bars[model] for model in models if model in bars]
 
     def browsable(self, buckets: Sequence[pl.LazyFrame], task: Task) -> pl.Series | None:
         """The problems that a page can hold; None for all of them."""

@@ -11,7 +11,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from ..answers.groups import constant_answers
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
 from ..progress import Progress, reporting_to
@@ -72,15 +71,13 @@ def run_exhibits(run: str | Path) -> RunExhibits:
         about = count_answers(answers)
         wordings = browse.look_up(about.browsable(buckets, task), answers, buckets, task)
     scores = [one for one in every if one.model != ALL_MODELS]
-    constant = constant_answers(about.given)
-    bars = [bar for model in dict.fromkeys(one.model for one in scores) if (bar := about.flips.bar(model)).total]
-    models = plot.ranked(list(dict.fromkeys(one.model for one in scores)), scores, bars, constant)
+    models, bars = about.ranked(scores)
     scores.sort(key=lambda one: models.index(one.model))
-    notes = list(filter(None, (plot.one_answer_note(constant),)))
+    notes = list(filter(None, (plot.one_answer_note(about.constant),)))
     more = beyond_scores(folder, models, about, wordings)
     figures = [
         *_score_bars(scores, models),
-        *_wordings(sorted(bars, key=lambda bar: models.index(bar.model)), more.absent),
+        *_wordings(bars, more.absent),
     ]
     return RunExhibits([*score_tables(scores, models, notes), *more.tables], [*figures, *more.figures], more.absent)
 
@@ -93,7 +90,7 @@ def beyond_scores(
     `most` is how many answers are compared at most, for a page: which does not compare either where clusters are too
     few to tell. What is warned of here, the run was warned of.
     """
-    constant = constant_answers(about.given)
+    constant = about.constant
     notes = list(filter(None, (plot.one_answer_note(constant),)))
     own = [one for one in models if one in about.flips.models]
     found = RunExhibits()

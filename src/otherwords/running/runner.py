@@ -90,7 +90,7 @@ def run(
     require: str | Sequence[str] = (),
     **overrides: Any,
 ) -> Run:
-    """Run a study into a folder. What the folder already holds is not done again.
+    """Run a study into a folder. Finished work in the folder is reused.
 
     `study` is a study file, settings, a table of data, or the folder of an earlier run (or its Run), which is then
     continued; settings given by name replace those in it. Data may be tables. Without `out`, the folder is `runs/`, the

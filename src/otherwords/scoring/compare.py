@@ -218,7 +218,7 @@ def compare_groups(
     margin: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Difference]:
-    """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
+    """Compare every pair of groups of a column, for each model of a table (MERGE, section 5.2).
 
     `matched` looks only at buckets that have variants in both groups, and pairs them. Else all buckets count: groups
     with clusters (or buckets) in common are compared within these, others as samples of different problems. The model

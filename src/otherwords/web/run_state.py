@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
-from ..answers.groups import OneAnswer, constant_answers
+from ..answers.groups import OneAnswer
 from ..errors import BadInput, OtherwordsError
 from ..problem import ALL_MODELS, Score, Task
 from ..progress import Progress, reporting_to
@@ -152,7 +152,7 @@ class ViewedRun:
     def _live(self) -> LiveScores:
         if not self._answered():
             return LiveScores([], self.is_done, {})
-        constant = constant_answers(count_answers(self.folder.batches("answers")).given)
+        constant = count_answers(self.folder.batches("answers")).constant
         if not self.is_done:
             return LiveScores(self._so_far(), False, constant)
         every = finished_run(self.folder.path)[1]
