@@ -162,6 +162,35 @@ def in_toml(folder, paper: str, changes: dict[str, str]):
         ("paranlu", {'how = "none"': 'how = "sample"\nby = "kind"'}, "mine.toml: datasets.everyday: select.by: no col"),
         ("paranlu", {'model = "bag_of_words"': 'model = "hf:/none"'}, "mine.toml: models.bag-of-words: hf:/none: no f"),
         ("paranlu", {'generator = "recorded"': 'paraphrases = "no.csv"'}, "paraphrases: no.csv: no such file"),
+        (
+            "sensitivity",
+            {"# distilled_from": "distilled_from"},
+            "mine.toml: models.nli-small.distilled_from: no other mo",
+        ),
+        (
+            "parte",
+            {'data = "everyday"': 'data = "blank.jsonl"', 'source_column = ""': 'source_column = "kind"'},
+            "mine.toml: datasets.everyday: source_column: 'p0' has no value for 'kind'; fill",
+        ),
+        (
+            "paranlu",
+            {
+                'data = "everyday"': 'data = "blank.jsonl"',
+                '"recorded"': '"contractions"',
+                'how = "none"': 'how = "sample"\nn = 1\nby = "kind"',
+            },
+            "mine.toml: datasets.everyday: select.by: 'p0' has no value for 'kind'; fill",
+        ),
+        (
+            "paranlu",
+            {'testset = {data = "everyday(split=train)"}': 'testset = {data = "none.jsonl"}'},
+            "mine.toml: datasets.everyday.testset: none.jsonl: no such file",
+        ),
+        (
+            "paranlu",
+            {'testset = {data = "everyday(split=train)"}': 'testset = {data = "everyday", where = {a = "b"}}'},
+            "mine.toml: datasets.everyday.testset: where.a: no such column",
+        ),
         ("parte", {'verify = ["stack"]': 'verify = ["human:none.csv"]'}, "mine.toml: verify: none.csv: no such file"),
         ("parte", {'source_column = ""': 'source_column = "from"'}, "mine.toml: datasets.everyday: source_column: no"),
         (
@@ -175,8 +204,12 @@ def in_toml(folder, paper: str, changes: dict[str, str]):
         ("sensitivity", {'data = "everyday"': 'task = "d-nli"\ndata = "everyday"'}, "mine.toml: datasets.everyday"),
     ],
 )
-def test_what_is_wrong_names_file_and_key(tmp_path, paper, changes, found):
+def test_what_is_wrong_names_file_and_key(tmp_path, monkeypatch, paper, changes, found):
     pytest.importorskip("spacy")  # for what the templates of three papers name
+    row = {"premise": "A dog runs.", "hypothesis": "It moves.", "label": "neutral"}
+    blank = [{"id": f"p{number}", **row, "kind": kind} for number, kind in enumerate(["", "a", "a"])]
+    pl.DataFrame(blank).write_ndjson(tmp_path / "blank.jsonl")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(OtherwordsError) as caught:
         run_paper(find_protocol(paper), in_toml(tmp_path, paper, changes), out=tmp_path / "out")
     assert found in str(caught.value).replace(f"{tmp_path}/", "")

@@ -104,6 +104,14 @@ def _read_one(data: Readable, part: DataPart, name: str, task: Task) -> pl.DataF
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 
 
+def refuse_blank(rows: pl.DataFrame, column: str, where: str, field: str) -> None:
+    """Refuse a column that does not have a value in every row."""
+    blank = rows.filter(pl.col(column).cast(pl.String).str.strip_chars().fill_null("") == "")
+    if blank.height:
+        fix = "fill the column, or leave such rows out: where = {" + column + " = [...]}"
+        raise BadInput(f"{blank['id'][0]!r} has no value for {column!r}", where=where, field=field, fix=fix)
+
+
 def write_rows(path: Path, rows: pl.DataFrame) -> Path:
     """Write a table, unless it is there; give its place."""
     if not is_whole(path) or not read_part(path).equals(rows):

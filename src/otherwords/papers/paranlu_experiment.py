@@ -24,7 +24,7 @@ from ..running.driver import ASKS_SERVER
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
-from .data import PaperData, draw_rows, read_rows, write_rows
+from .data import PaperData, draw_rows, read_rows, refuse_blank, write_rows
 from .dry_run import JUDGED, PaperEstimate, estimate_checks
 from .experiment import finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
@@ -156,12 +156,22 @@ class Paranlu(Protocol[ParanluSettings]):
         files = {name: data.given for name, data in self.settings.datasets.items()}
         return {f"the paraphrases of {name}": fingerprint(path)[:16] for name, path in files.items() if path}
 
+    def signed(self, where: str, data: PaperData) -> str:
+        """As of all papers; a training set and a test set have settings of their own."""
+        assert isinstance(data, ParaphrasedData)
+        for key, part in (("train", data.train), ("testset", data.testset)):
+            with in_setting(f"{where}.{key}"):
+                if part:
+                    _ = data.source(part, part.data).signature
+        return super().signed(where, data)
+
     def read(self, name: str, data: PaperData, where: str) -> tuple[pl.DataFrame, Task]:
         """The problems of a data set; of a training set, those of its pool, beside which its other parts are kept."""
         assert isinstance(data, ParaphrasedData)
         task, test = data.source().chosen, None
         if data.testset:
-            test = read_rows(data, data.testset, task, f"{where}.testset")
+            with in_setting(f"{where}.testset"):
+                test = read_rows(data, data.testset, task, f"{where}.testset")
             test = draw_rows(test, data.testset.size, self.settings.seed)
             write_rows(self._place(name, "test"), test)
         if data.train is None:
@@ -197,6 +207,8 @@ class Paranlu(Protocol[ParanluSettings]):
         if select.by and select.by not in rows.columns:
             fix = f"available: {', '.join(rows.columns)}"
             raise BadInput(f"no column {select.by!r}", where=where, field="select.by", fix=fix)
+        if select.by:
+            refuse_blank(rows, select.by, where, "select.by")
         sizes = dict(rows.group_by(select.by).len().iter_rows()) if select.by else {"all": rows.height}
         if thin := [f"{name} has {size:,}" for name, size in sorted(sizes.items(), key=str) if size < select.n]:
             fix = f"give {min(sizes.values())} or less, or more problems"

@@ -256,7 +256,8 @@ def chosen_problems(data: Path, select: Selection, task: Task, seed: int, asked:
     try:
         return deciles(str(data), asked(data), by=by, n=select.n, seed=seed, task=task)
     except BadInput as error:
-        raise BadInput(error.message, where=error.where, field="select.n", fix=error.fix) from None
+        field = "select.n" if error.field in ("-n", "n") else "select.model"
+        raise BadInput(error.message, where=error.where, field=field, fix=error.fix) from None
 
 
 def as_spec(name: str, folder: Path) -> str:

@@ -25,7 +25,7 @@ from ..registry import checks, generators
 from ..storage.files import fingerprint
 from ..storage.run_folder import RunFolder, is_whole, read_part
 from ..storage.tables import write
-from .data import PaperData, write_rows
+from .data import PaperData, refuse_blank, write_rows
 from .dry_run import PaperEstimate, estimate_run
 from .experiment import begin_cell, finish_cell, in_setting, read_cell
 from .paper_page import PaperResults
@@ -127,6 +127,8 @@ class Parte(Protocol[ParteSettings]):
         if column and where.startswith("datasets.") and column not in problems.columns:
             fix = f"available: {', '.join(problems.columns)}"
             raise BadInput(f"no column {column!r}", where=where, field="source_column", fix=fix)
+        if column and where.startswith("datasets."):
+            refuse_blank(problems, column, where, "source_column")
 
     def generator(self, field: str) -> str:
         """The generator, for one of the two sentences."""

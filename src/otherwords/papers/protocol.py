@@ -217,8 +217,8 @@ class Protocol(ABC, Generic[Settings]):
         """Load the models' names, read and draw all data, and take the folder; what is there is kept."""
         settings, content = self.settings, dict[str, str]()
         for name, data in self.data_sets().items():
-            with in_setting(f"{_setting_of(name)}.data"):
-                content[f"the data of {name}"] = data.signature()
+            content[f"the data of {name}"] = self.signed(_setting_of(name), data)
+        self._refuse_unknown_teachers()
         self.refuse()
         content |= self.named_files()
         refuse_other(self.folder, settings, content, (*self.may_change, "cache", "canary"), ("datasets", "models"))
@@ -232,6 +232,20 @@ class Protocol(ABC, Generic[Settings]):
         for name in settings.models:
             self.refuse_unfit_model(name)
         write_settings(self.folder, settings, content)
+
+    def signed(self, where: str, data: PaperData) -> str:
+        """A digest of a data set; a file that cannot be read is told by the setting that names it."""
+        with in_setting(f"{where}.data"):
+            return data.signature()
+
+    def _refuse_unknown_teachers(self) -> None:
+        models = self.settings.models
+        for name, one in models.items():
+            if one.distilled_from and (one.distilled_from not in models or one.distilled_from == name):
+                others = ", ".join(other for other in models if other != name)
+                fix = f"name another model: {others}" if others else "add the model that it was distilled from"
+                field = f"models.{name}.distilled_from"
+                raise BadInput(f"no other model {one.distilled_from!r}", field=field, fix=fix)
 
     def read(self, name: str, data: PaperData, where: str) -> tuple[pl.DataFrame, Task]:
         """The problems of a data set, drawn, and their task."""
@@ -379,7 +393,8 @@ def run_paper(
             experiment.prepare()
         if dry_run:
             return PaperOutcome(folder, estimate=experiment.estimated())
-        results = experiment.results()
+        with in_file(source):
+            results = experiment.results()
         lacking = [
             one for one in protocol.exhibits if not {one} & {*results.tables, *results.figures, *results.missing}
         ]

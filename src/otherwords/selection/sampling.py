@@ -62,7 +62,8 @@ def deciles(
     for value, own in _strata(rows, [by] if by else []):
         if own.height < n:
             fix = f"give {setting('-n', 'n')} {own.height} or less, or more problems"
-            raise BadInput(f"{_called([by], value)} has {own.height:,} problems, not {n:,}", field=by, fix=fix)
+            message = f"{_called([by], value)} has {own.height:,} problems, not {n:,}"
+            raise BadInput(message, field=setting("-n", "n"), fix=fix)
         drawn = _round_robin(own, n, seed)
         taken += drawn
         found = own.group_by(DECILE).agg(pl.len().alias("problems"), pl.col("id").is_in(drawn).sum().alias("drawn"))
