@@ -74,7 +74,7 @@ $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
 	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt
 	@touch $@
 
-# The documentation as a site with search, in site/: needs no network once its environment is there.
+# The documentation as a site with search, in site/: needs no network once its environment is there, and no server.
 docs: $(RELEASE)/.done
 	@$(RELEASE)/bin/python scripts/site.py --out site
 

@@ -123,7 +123,8 @@ def test_the_changes_begin_with_the_version_and_a_candidate_is_no_alpha():
 def test_the_menu_has_every_page_once():
     pages = site.pages()
     assert len(pages) == len(set(pages))
-    there = {path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))}
+    written = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb"))
+    there = {path.relative_to(ROOT).as_posix() for path in written}
     assert there - set(pages) == set()
     assert all((ROOT / page).is_file() for page in pages)
 
@@ -132,9 +133,20 @@ def test_the_settings_of_the_site_load_nothing_from_elsewhere(tmp_path):
     settings = json.loads(site.config(tmp_path / "pages", tmp_path / "site"))
     assert settings["theme"]["highlightjs"] is False
     assert settings["plugins"] == ["search"]
-    assert [
-        page for entry in settings["nav"] for some in entry.values() for one in some for page in one.values()
-    ] == site.pages()
+    assert [page for entry in settings["nav"] for some in entry.values() for one in some for page in one.values()] == [
+        site.staged(page) for page in site.pages()
+    ]
+
+
+def test_a_notebook_is_a_page_with_what_its_code_has_shown():
+    text = site.markdown_of(ROOT / "docs" / "tutorial.ipynb")
+    assert text.startswith("# ")
+    assert "```python\nimport otherwords as ow\n" in text or "import otherwords as ow" in text
+    assert "<svg" in text
+    assert "<table" in text
+    assert "```text\n" in text
+    assert ".ipynb)" not in site.markdown_of(ROOT / "docs" / "README.md")
+    assert site.title_of(ROOT / "docs" / "tutorial.ipynb")
 
 
 class Links(html.parser.HTMLParser):
@@ -205,10 +217,31 @@ def test_every_page_is_reached_in_two_clicks_and_loads_nothing_from_elsewhere(bu
 @pytest.mark.slow
 def test_the_site_can_be_searched(built):
     home = next(page for page in built if (page.parent / "search.html").exists())
-    index = json.loads((home.parent / "search" / "search_index.json").read_text())
-    places = {one["location"] for one in index["docs"]}
+    script = (home.parent / "search" / "search_index.js").read_text(encoding="utf-8")
+    index = json.loads(script.removeprefix("const searchIndex = ").removesuffix(";\n"))
+    places = {one["location"] for one in index}
     assert any(place.startswith("docs/metrics.html") for place in places)
-    assert any("flip_rate" in one["text"] for one in index["docs"])
+    assert any(place.startswith("docs/tutorial.html") for place in places)
+    assert any("flip_rate" in one["text"] for one in index)
+
+
+@pytest.mark.slow
+def test_search_works_where_the_site_is_opened_from_its_folder(built, browser):
+    home = next(page for page in built if (page.parent / "search.html").exists())
+    page = browser.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.goto(f"{(home.parent / 'search.html').as_uri()}?q=flip_rate")
+    page.wait_for_selector("#mkdocs-search-results article")
+    assert "flip_rate" in page.inner_text("#mkdocs-search-results article p")
+    page.fill("#mkdocs-search-query", "flip_rate qqzzqq")
+    assert page.inner_text("#mkdocs-search-results") == "Nothing found."
+    page.fill("#mkdocs-search-query", "krippendorff alpha")
+    page.click("#mkdocs-search-results article a")
+    page.wait_for_url("**/docs/**")
+    assert wrong == []
+    page.close()
 
 
 @pytest.mark.slow
