@@ -116,6 +116,7 @@ def test_standard_input_is_named_too(cli):
     [
         (("--cache", "x.sqlite", "--no-cache"), "--cache, --no-cache: both are given; leave one of them out"),
         (("--repeats", "2", "--repeat-way", "sideways"), "--repeat-way: found 'sideways'; use one of usual, cold, "),
+        (("--label-map", "yes=entails"), "the label map says that 'yes' means 'entails', which nli does not"),
     ],
 )
 def test_options_that_nothing_could_follow(cli, write_jsonl, place, options, message):
@@ -124,6 +125,16 @@ def test_options_that_nothing_could_follow(cli, write_jsonl, place, options, mes
         error = cli(*_command(command, "p.jsonl"), "-q", *options, rc=2).stderr
         assert _one_line(error).startswith(f"error: {message}")
     assert not (place / "x.sqlite").exists()
+
+
+def test_a_field_that_is_not_there_leaves_the_earlier_study(cli, write_jsonl, place):
+    write_jsonl(place / "p.jsonl", [GOOD])
+    run = ("run", "--data", "p.jsonl", "-m", "scripted", "--no-canary", "-o", "run", "-q", "-w")
+    cli(*run, "contractions")
+    before = {path: path.read_bytes() for path in (place / "run").rglob("*.*")}
+    error = cli(*run, "contractions(field=hypo)", rc=2).stderr
+    assert error == "error: contractions: no field 'hypo'; use one of premise, hypothesis\n"
+    assert {path: path.read_bytes() for path in (place / "run").rglob("*.*")} == before
 
 
 def test_standard_input_is_read_once(cli):

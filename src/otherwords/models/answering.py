@@ -111,8 +111,11 @@ def _with_template(spec: str, template: str, called: str) -> str:
     return f"{base}@{called}={models.respell(plain, template=template)}"
 
 
-def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
-    """Refuse, before any is loaded, a model or an option that does not exist, two of one name, a map for none."""
+def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None, task: Task | None = None) -> None:
+    """Refuse, before any is loaded, a model or an option that does not exist, two of one name, a map for none.
+
+    So is a map to a label that the task does not have, also where it is for a label that no model gives.
+    """
     chosen = [split_name(spec) for spec in specs]
     for _, spec in chosen:
         plugin, options = models.read(spec)
@@ -124,6 +127,10 @@ def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None)
     for name, entry in (label_map or {}).items() if specs else ():
         if not isinstance(entry, str) and name not in names:
             raise BadInput(f"no model is named {name!r}", where="label_map", fix=f"use one of {', '.join(names)}")
+        for label, meaning in {name: entry}.items() if isinstance(entry, str) else entry.items():
+            if task and label_key(meaning) not in map(label_key, task.labels):
+                message = f"the label map says that {label!r} means {meaning!r}, which {task.name} does not have"
+                raise BadInput(message, fix=f"use one of {', '.join(task.labels)}")
 
 
 @dataclass(frozen=True)

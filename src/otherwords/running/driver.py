@@ -41,7 +41,7 @@ from ..storage.specs import split_name
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
 from ..validity.mutual_entailment import Counts, judged_by
-from ..variants.generating import notes_table, refuse_repeated
+from ..variants.generating import notes_table, refuse_repeated, refuse_wrong_fields
 from . import asking, shards, stages
 from .delegating import Answered, AskJob, delegate
 from .engines import InProcess
@@ -104,9 +104,10 @@ class Driver:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
         refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
+        refuse_wrong_fields(study.vary, self.task)
         refuse_wrong_repeats(study.repeats, study.repeat_ways)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        refuse_wrong_models(study.asked, study.label_map)
+        refuse_wrong_models(study.asked, study.label_map, self.task)
 
     def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
         """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.

@@ -32,6 +32,8 @@ BATCH = 256
 COLUMNS = {"id": pl.String, "generator": pl.String, "what": pl.String, "count": pl.Int64}
 #: The id of a variant that has none of its own: its original's, the generator's, and a number.
 _NUMBERED = re.compile(r"(.+)~([\w-]+)\.(\d+)", re.DOTALL)
+#: What some generators take in the place of a field: all targets together, or each by itself and together.
+SEVERAL = ("both", "each")
 #: How the text of a note begins that counts candidates which became no variants.
 _LEFT_OUT = "left out: "
 
@@ -135,6 +137,15 @@ def _restated(made: Any, problem: Problem, name: str, where: str, control: bool)
 
 
 # For generators: which fields to change, and how to write the changes down
+
+
+def refuse_wrong_fields(specs: Sequence[str], task: Task) -> None:
+    """Refuse, before anything is varied, a field for a generator of the package that the task does not have."""
+    for spec in specs:
+        plugin, options = generators.read(spec)
+        field = options.get("field")
+        if isinstance(field, str) and field not in SEVERAL and plugin.factory.__module__.startswith("otherwords."):
+            chosen_fields(task, field, plugin.name)
 
 
 def chosen_fields(task: Task, field: str, generator: str) -> tuple[str, ...]:

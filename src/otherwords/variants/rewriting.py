@@ -12,10 +12,10 @@ from ..language_models.writer import CUT_OFF, USELESS, Draft
 from ..problem import Bucket, Note, Problem, Task, Variant, normalize_spaces
 from ..registry import Bound, checks
 from ..storage.files import seed_for
-from .generating import with_columns
+from .generating import SEVERAL, with_columns
 
 #: Values of the option `field` besides the name of one.
-BOTH, EACH = "both", "each"
+BOTH, EACH = SEVERAL
 #: A text repeats itself where words, or letters, occur so many times in a row.
 TIMES, LETTERS = 3, 8
 #: Stripped from both ends of a sentence when two are compared.
