@@ -16,7 +16,7 @@ from .lm_eval_samples import read_lm_eval
 from .other_outputs import SCENARIO_STATE, read_helm, read_promptfoo
 from .samples import INPUT, LogOptions
 
-#: Bytes at the beginning of a file by which it is known.
+#: Bytes at the beginning of a file by which its format is recognised.
 _START = 1 << 16
 _READERS: dict[str, Callable[[Path, LogOptions], pl.DataFrame]] = {
     "inspect": read_inspect,
@@ -31,7 +31,7 @@ _FIX = "use a pattern with (?P<bucket>...), a file with the columns id and bucke
 
 
 def find_harness(source: str | Path) -> str:
-    """The harness whose log this is: inspect, lm-eval, promptfoo or helm; "" where it is none's."""
+    """The harness that wrote this log: inspect, lm-eval, promptfoo or helm; "" if none did."""
     path = Path(source)
     if path.is_dir():
         if (path / SCENARIO_STATE).is_file():

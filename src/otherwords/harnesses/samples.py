@@ -1,4 +1,4 @@
-"""What logs of other harnesses share: samples, read one by one from large JSON, become an answers table."""
+"""What all logs of other harnesses share: samples are read one by one from large JSON and become an answers table."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..errors import BadInput, caller_level, shorten
 from ..models.readouts import find_label
 from ..problem import AGAIN, UNREADABLE, USUAL_WAY, label_key
 
-#: Samples that become a piece of the table together: what is in memory as Python objects.
+#: Samples that are in memory as Python objects before they become a piece of the table.
 _PIECE = 5_000
 #: Characters that are read at a time, and that one sample may have at most.
 _CHUNK, _LONGEST = 1 << 20, 1 << 28
-#: Right answers that differ, from which on they are no labels.
+#: With more distinct right answers than this, they are not labels.
 _MOST_LABELS = 1_000
-#: Characters up to which metadata are a name, by which samples may be grouped.
+#: Metadata up to this many characters are names by which samples can be grouped.
 _LONG = 64
-#: The label of a right and of a wrong answer, where grades count instead of answers.
+#: The labels of right and wrong answers, if grades count instead of answers.
 RIGHT, WRONG = "right", "wrong"
 #: The text that was asked about, where a report needs it.
 INPUT = "input"

@@ -41,8 +41,8 @@ def write_suite(
 ) -> dict[str, int]:
     """Write the buckets of a run folder, or of another suite, for other harnesses; count problems and variants.
 
-    The folder must be new, or empty. `template` says how problems are put, as of language models. What a check dropped
-    is left out. Logs of these harnesses are read by `score` without further options.
+    The folder must be new or empty. `template` is the prompt template, as for language models. Variants that a check
+    dropped are left out. `score` reads the logs of these harnesses without further options.
     """
     folder = Path(out)
     if not _NAME.fullmatch(name):

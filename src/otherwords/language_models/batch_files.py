@@ -1,7 +1,7 @@
 """Batch files: the requests of OpenAI's batch API and of vLLM's `run_batch`, written, and their replies read back.
 
-A request is named by the key under which its reply is stored, so that a file of replies needs nothing beside it. Of a
-million requests, one is in memory at a time; which were written, and where replies stand, is kept on disk.
+A request is named by the cache key of its reply, so a file of replies needs no other file. Only one request is in
+memory at a time; which ones were written, and where replies are, is kept on disk.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _version_of(url: str) -> str:
 
 @contextmanager
 def writing_batch(path: str | Path, *inputs: Any) -> Iterator[BatchWriter]:
-    """Write requests to a file, which is there when all of them are in it."""
+    """Write requests to a file, which appears once it is complete."""
     target = Path(path)
     refuse_overwriting(target, *inputs)
     if target.suffix != ".jsonl":
@@ -77,8 +77,8 @@ def writing_batch(path: str | Path, *inputs: Any) -> Iterator[BatchWriter]:
 class BatchReader:
     """Knows the replies in batch files by the keys of their requests.
 
-    A reply that a filter withheld is an error: it is not stored, since another time it may come. `reason` says why the
-    last request that has no reply has none.
+    A reply withheld by a filter is an error and is not stored, since it may succeed another time. `reason` says why the
+    last request without a reply has none.
     """
 
     def __init__(self, files: Sequence[str | Path], database: sqlite3.Connection):
@@ -94,7 +94,7 @@ class BatchReader:
             self._index(number, file)
 
     def _index(self, number: int, path: Path) -> None:
-        """Note where each reply stands; of two to one request, one that is no error counts, else the later."""
+        """Note where each reply is; of two replies to one request, one without an error counts, else the later one."""
         if not path.is_file():
             raise BadInput("no such file", where=str(path), field="batch_in")
         insert = """insert into replies values (?, ?, ?, ?) on conflict (key) do update set
@@ -154,7 +154,7 @@ class BatchReader:
         return not (self.missing or self.failed)
 
     def refuse_incomplete(self) -> None:
-        """Say what lacks, if anything does. What was found is stored by then."""
+        """Raise if any reply is missing; replies that were found are already stored."""
         named = ", ".join(map(str, self._files))
         if self.is_complete:
             return

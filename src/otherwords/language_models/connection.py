@@ -18,11 +18,11 @@ import httpx2
 from .._version import __version__
 from ..errors import BadInput
 
-#: Seconds after which a connection that nobody used is not used again: servers close theirs.
+#: Seconds after which an idle connection is not reused: servers close theirs.
 _KEPT = 5.0
-#: Bytes that wait to be read from which on no more are taken from the network, and bytes that are unpacked at a time.
+#: Unread bytes at which reading from the network pauses, and bytes that are decompressed at a time.
 _ENOUGH, _PIECE = 1_000_000, 16_384
-#: What every request says of itself: some gateways refuse those that do not say who asks.
+#: Headers of every request: some gateways refuse requests without a user agent.
 _HEADERS = (
     ("accept", "*/*"),
     ("accept-encoding", "gzip, deflate"),
@@ -32,7 +32,7 @@ _HEADERS = (
 
 
 class Received(NamedTuple):
-    """What a server sent back; without `content` where that is too long, however short it came."""
+    """A server's reply; `content` is None if it is too long once decompressed."""
 
     status: int
     raw_headers: Sequence[tuple[bytes, bytes]]
@@ -45,7 +45,7 @@ class Received(NamedTuple):
 
 
 class Connection:
-    """Sends requests to one address, one at a time; connects when it must. What goes wrong is raised by httpcore2."""
+    """Sends requests to one address, one at a time; connects on demand. Errors are those of httpcore2."""
 
     def __init__(self, url: str, verify: ssl.SSLContext, connect: float):
         self._address = httpx2.URL(url)
@@ -68,7 +68,7 @@ class Connection:
             await self._line.aclose()
 
     async def post(self, path: str, headers: Iterable[tuple[str, str]], content: bytes, most: int) -> Received:
-        """Send a request to a path below the address; a reply may have so many bytes at `most`, unpacked."""
+        """Send a request to a path below the address; `most` is the largest reply in bytes, decompressed."""
         own = [(name.encode(), value.encode()) for name, value in headers]
         length = (b"content-length", b"%d" % len(content))
         request = httpcore2.Request(
@@ -95,7 +95,7 @@ class Connection:
         return self._urls[path]
 
     async def _connected(self) -> Any:
-        """What sends: a proxy that the environment names, or the connection in use, or a new one where that is over."""
+        """The proxy that the environment names, or the connection in use, or a new one if that is closed."""
         if self._line is None:
             proxy = _proxy_for(self._address)
             self._line, self._is_proxied = _through(proxy, self._verify) if proxy else self._new(), bool(proxy)
@@ -144,7 +144,7 @@ def _through(named: str, verify: ssl.SSLContext) -> httpcore2.AsyncConnectionPoo
 
 
 def _unpacked(headers: Sequence[tuple[bytes, bytes]], parts: Sequence[bytes], most: int) -> bytes | None:
-    """A body without its compression; none where it is longer than that."""
+    """The decompressed body; None if it is too long."""
     if not any(name.lower() == b"content-encoding" for name, _ in headers):
         return parts[0] if len(parts) == 1 else b"".join(parts)
     content = bytearray()
@@ -159,7 +159,7 @@ def _unpacked(headers: Sequence[tuple[bytes, bytes]], parts: Sequence[bytes], mo
 
 
 def _pieces(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Parts in pieces that cannot become large at once."""
+    """Parts in pieces small enough to be decompressed one by one."""
     for part in parts:
         for start in range(0, len(part), _PIECE):
             yield part[start : start + _PIECE]

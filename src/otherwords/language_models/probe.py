@@ -1,4 +1,4 @@
-"""What a server really does, found out by asking it about ten times: what it gives, obeys, drops and repeats.
+"""What a server really supports, found out by about ten requests: what it returns, obeys, ignores and repeats.
 
 Servers of one interface differ in what they know of it, and many accept what they do not do. What was found is stored
 for each endpoint; measured noise is shown, and decides nothing.

@@ -1,7 +1,7 @@
-"""Sending many requests to a server: as many at a time as it bears, again where they fail, and none in vain.
+"""Sending many requests to a server: as many at a time as it can handle, with retries where these make sense.
 
-There is one layer of retries, this one. A reply is stored before it is counted; what ends the sending loses only what
-was in flight.
+This is the only layer of retries. A reply is stored before it is counted; an interruption loses only what was in
+flight.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A paper's protocol on models and data of one's own: runs and trainings as cells, then its tables and figures.
 
-A protocol says which cells there are and what is made of them; here is what all of them share: settings, data that are
-read and drawn once, cells that are never repeated, the estimate of a dry run, and what is written at the end. A run is
-a cell that continues by itself: where models are added, only they are asked.
+A protocol defines its cells and what is made of them; this module has what all protocols share: settings, data that are
+read and drawn once, cells that are never repeated, the estimate of a dry run, and the results that are written at the
+end. A run is a cell that can continue by itself: if models are added, only they are asked.
 """
 
 import json

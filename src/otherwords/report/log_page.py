@@ -1,4 +1,4 @@
-"""The page of logs of other harnesses: their answers are scored, and shown with the texts that were asked."""
+"""The report on logs of other harnesses: their answers are scored and shown with the prompts."""
 
 from collections.abc import Sequence
 from dataclasses import replace

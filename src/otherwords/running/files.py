@@ -48,7 +48,7 @@ _REWORDINGS = "rewordings"
 
 @dataclass
 class Summary:
-    """What a command did: rows written, counts along the way, where rejected rows went."""
+    """What a command did: rows written, counts of each stage, and the file of rejected rows."""
 
     rows: int = 0
     counts: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""For continuous integration: gates on the difference to a baseline, and what came out as JUnit XML and Markdown.
+"""For continuous integration: gates on the difference to a baseline, and results as JUnit XML and Markdown.
 
 A baseline gate asks whether a model is *shown* not to be worse than before by a margin (non-inferiority): the same
 problems, paired. That a difference is not significant shows nothing.
@@ -114,7 +114,7 @@ def _result(gate: BaselineGate, row: Difference, model: str, level: float) -> Ga
 
 
 def refuse_wrong_files(junit: str, summary: str, *inputs: Any) -> None:
-    """Refuse, before any work, names that are not those of such files, and files that are read."""
+    """Refuse, before any work, wrong file extensions and files that are also inputs."""
     for path, suffix in ((junit, ".xml"), (summary, ".md")):
         if path and Path(path).suffix != suffix:
             raise BadInput("has another ending", where=path, fix=f"end it in {suffix}")
@@ -130,7 +130,7 @@ def write_build_files(
     summary: str = "",
     title: str = "otherwords",
 ) -> None:
-    """Write what came out as JUnit XML, a test for each gate and model, and as a summary in Markdown."""
+    """Write results as JUnit XML, with one test per gate and model, and as a summary in Markdown."""
     if junit:
         write_text(Path(junit), junit_xml(scores, gates, title))
     if summary:
@@ -255,5 +255,5 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """A text in a cell of Markdown: on one line, and no mark of its own."""
+    """A text in a cell of Markdown: on one line, with special characters escaped."""
     return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", " ".join(text.split()))

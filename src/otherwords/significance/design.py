@@ -1,4 +1,4 @@
-"""Which items people are asked next, each with its probability: at random, flips first, or the most useful ones.
+"""Which items people judge next, each with its probability: at random, flips first, or the most useful ones.
 
 The flip rate among sound variants is estimated from the items that were asked, weighed by these probabilities, so no
 probability is 0 and all are fixed before a batch is drawn. Those of `most_useful_next` are proportional to what an item

@@ -1,4 +1,4 @@
-"""The verdicts of people: one row for each item, annotator and question, from a file or a database; what they decide.
+"""Human verdicts: one row per item, annotator and question, from a file or a database; and what they decide.
 
 A table of verdicts has the columns of `COLUMNS`. Files may lack all but `variant` and `answer`; a file in the layout of
 the check `human` (`id`, `verdict`) is one, too. `annotate` keeps its own as a view of that name in a database.

@@ -1,4 +1,4 @@
-"""People decide: pages on which they judge and reword a suite, and what comes out of it."""
+"""Web pages on which people judge and reword a suite, and the exports of their verdicts."""
 
 from .exports import EXPORTS, data_card, export, rewordings, verdict_table
 from .forms import AnnotationForm, FormQuestion, load_form, shipped_forms

@@ -1,4 +1,4 @@
-"""The pages of owners and adjudicators: progress, agreement, time, people, disagreements to decide, exports."""
+"""Pages for owners and adjudicators: progress, agreement, time, people, disagreements, exports."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What people are asked: a form is a TOML file; those of the papers come along."""
+"""The questions that people answer: a form is a TOML file; those of the papers are bundled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

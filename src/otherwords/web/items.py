@@ -1,4 +1,4 @@
-"""From a suite to what people are shown: pages that know nothing of generators and models; a database made of them."""
+"""From a suite to what people see: pages that do not reveal generators and models, and the database that holds them."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""What stands between the network and the pages: hosts, other sites, sizes, headers, and how often links are tried."""
+"""Protection of the pages: host names, cross-site requests, sizes, headers, and rate limits on invitation links."""
 
 import ipaddress
 import time

@@ -1,4 +1,4 @@
-"""The database of people's verdicts: SQLite in WAL, or PostgreSQL by its address; what was acknowledged is on disk."""
+"""The database of human verdicts: SQLite in WAL mode, or PostgreSQL by URL; an acknowledged verdict is on disk."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`otherwords view`: run folders side by side in a browser on this machine. It reads, and writes nothing."""
+"""`otherwords view`: run folders side by side in a browser on this machine, read-only."""
 
 import contextlib
 import socket
