@@ -395,6 +395,17 @@ def test_a_study_with_several_templates(tmp_path):
     assert "m@letters" not in {one.model for one in again.scores}
 
 
+def test_a_run_of_one_model_by_two_templates_knows_so_before_it_asks(tmp_path):
+    settings = {"data": suite(6), "metrics": ["template_flips"], "canary": False, "cache": None}
+    with served(say_by_template) as (_, spec), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = ow.run(models=[f"m={spec}"], templates=["words", "letters"], out=tmp_path / "two", **settings)
+        assert [one.metric for one in run.scores] == ["template_flips"]
+        with pytest.raises(Unmeasurable, match="no model was asked by two templates"):
+            ow.run(models=[f"m={spec}"], templates=["words"], out=tmp_path / "one", **settings)
+    assert not (tmp_path / "one" / "answers").exists()
+
+
 def test_pooled_templates_of_a_problem_are_one_cluster():
     asked = [(t, n, v) for t in ("x", "y") for n in range(30) for v in ("", "1")]
     rows = [{"model": f"m@{t}", "template": t, "bucket": f"b{n}", "variant": v, "gold": "yes"} for t, n, v in asked]

@@ -127,11 +127,15 @@ def refuse_own_files(study: Study, opened: OpenedData, folder: RunFolder) -> Non
 
 
 class Gives(NamedTuple):
-    """What there will be of a model besides labels: probabilities, label mass, answers to what is asked again."""
+    """What there will be of a model besides labels: probabilities, label mass, answers to what is asked again.
+
+    `columns` have one value throughout, such as its template.
+    """
 
     probabilities: bool
     label_mass: bool
     repeats: Sequence[Repeat]
+    columns: Mapping[str, str]
 
 
 def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) -> dict[str, Gives]:
@@ -150,7 +154,7 @@ def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) ->
         warn_remembered(model, again)
         if study.canary:
             run_canary(model, cache)
-        gives[model.name] = Gives(*_gives(model, cache, study.canary), again)
+        gives[model.name] = Gives(*_gives(model, cache, study.canary), again, model.model.columns)
         del model  # before the next is loaded
         current().advance(1)
     current().done()
@@ -299,7 +303,7 @@ def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, Giv
     near = found.filter(pl.col("id").is_in(rows["of"].drop_nulls().implode())).collect()
     rows = pl.concat([rows, near]).unique("id", maintain_order=True)
     originals = rows.filter(pl.col("of").is_null(), is_unmarked(columns, "contrast"))
-    made = [rows, *(_restated(originals, f"~{number}") for number in (1, 2) if _has_rewordings(study, rows))]
+    made = [rows, *(_restated(originals, f"~rehearsed.{number}") for number in (1, 2) if _has_rewordings(study, rows))]
     for spec in study.vary:
         bound = stages.make_cached("generators", spec)
         if as_generator(bound.function).control:
@@ -322,6 +326,7 @@ def _invented(suite: pl.DataFrame, model: str, task: Task, gives: Gives, texts: 
     count, labels = suite.height, task.labels
     given = {"pred": [labels[row % len(labels)] for row in range(count)]}
     given |= {one.column: given["pred"] for one in gives.repeats}
+    given |= {name: [value] * count for name, value in gives.columns.items()}
     stated = labels if gives.probabilities else ()
     shares = {f"p:{label}": [float(pred == label) for pred in given["pred"]] for label in stated}
     shares |= {LABEL_MASS: [1.0] * count} if gives.label_mass else {}
