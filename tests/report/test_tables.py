@@ -135,6 +135,13 @@ def test_long_texts_are_broken_into_lines_where_a_table_is_wider_than_a_page() -
     assert "{@{}llr@{}}" in Table("narrow", "Texts", columns[1:], [["Short.", "neutral", 0.5]]).latex()
 
 
+#: As ParaNLU's Table 4.
+WIDE = Table(
+    "wide", "Wide", [TableColumn("model"), *(TableColumn(f"A_{place}", "share") for place in range(8))],
+    [["bag-of-words", *[TableCell(0.4, 0.3, 0.5, mark="†")] * 8]],
+)  # fmt: skip
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed (texlive-latex-recommended)")
 def test_latex_compiles(tmp_path: Path) -> None:
@@ -144,16 +151,23 @@ def test_latex_compiles(tmp_path: Path) -> None:
     rows: list[Any] = [
         [word, 0.5, TableCell(0.4, 0.3, 0.5, 0.2, bold=True, mark="*"), 2, 0.01] for word in ("[a]", "*", *words)
     ]
-    tables = [TABLE, Table("odd", odd.replace("\u00a0", " "), COLUMNS, [*rows, odd[:60], rows[0]], [odd])]
+    tables = [TABLE, WIDE, Table("odd", odd.replace("\u00a0", " "), COLUMNS, [*rows, odd[:60], rows[0]], [odd])]
     for table in tables:
         (tmp_path / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
     inputs = "".join(f"\\input{{{table.name}}}" for table in tables)
-    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
+    head = r"\documentclass[twocolumn]{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
     (tmp_path / "all.tex").write_text(f"{head}{inputs}\\end{{document}}", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "all.pdf").stat().st_size > 1000
+    too_wide = re.findall(r"Overfull .hbox \(([\d.]+)pt", done.stdout.partition("(./wide.tex")[2].partition(")")[0])
+    assert not too_wide
+
+
+def test_of_a_table_wider_than_a_page_intervals_stand_below_their_values() -> None:
+    assert r"\shortstack[r]{40.0\textsuperscript{\textdagger{}}\\{\tiny {[}30.0, 50.0]}}" in WIDE.latex()
+    assert "shortstack" not in TABLE.latex()
 
 
 def test_letters_that_no_font_of_pdflatex_has_are_left_to_other_engines() -> None:

@@ -207,7 +207,8 @@ class Table:
                 lines += ["\\addlinespace"] * (place > 0)
                 lines.append(f"\\multicolumn{{{count}}}{{@{{}}l}}{{\\emph{{{latex_text(row)}}}}} \\\\")
             else:
-                lines.append(_ampersands(map(_in_latex, row, self.columns)))
+                write = _on_two_lines if self._points > _PAGE else _in_latex
+                lines.append(_ampersands(map(write, row, self.columns)))
         return lines
 
     def html(self) -> str:
@@ -299,6 +300,16 @@ def _in_markdown(value: TableCell | Plain, column: TableColumn) -> str:
 def _in_latex(value: TableCell | Plain, column: TableColumn) -> str:
     styles = (r"\textbf{{{}}}", r"\textsuperscript{{{}}}", r" {{\scriptsize {}}}", r" {{\scriptsize {}}}")
     return _shown(value, column, latex_text, styles)
+
+
+def _on_two_lines(value: TableCell | Plain, column: TableColumn) -> str:
+    """As in LaTeX, with the interval and what was published below the value: of a table wider than a page."""
+    cell = _cell(value)
+    extra = " ".join(one for one in (_interval(cell, column), _published(cell, column)) if one)
+    if not extra:
+        return _in_latex(cell, column)
+    first = _in_latex(replace(cell, low=None, high=None, published=None), column)
+    return rf"\shortstack[r]{{{first}\\{{\tiny {latex_text(extra)}}}}}"
 
 
 def _in_html(value: TableCell | Plain, column: TableColumn) -> str:
