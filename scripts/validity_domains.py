@@ -21,7 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from validity_sample import DATA, SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, SEED_STRICT_THIRD, write
+from validity_sample import (
+    DATA,
+    SEED_DOMAINS,
+    SEED_STRICT,
+    SEED_STRICT_AGAIN,
+    SEED_STRICT_FOURTH,
+    SEED_STRICT_THIRD,
+    write,
+)
 
 import otherwords as ow
 
@@ -34,7 +42,7 @@ PER_KIND = 60
 POOL = {"captions": 10_000, "genres": 10_000, "news": 10_000, "everyday": 10_000}
 CHUNK = 400
 #: Of the reading by domain, then of the strict readings.
-SEEDS = (SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, SEED_STRICT_THIRD)
+SEEDS = (SEED_DOMAINS, SEED_STRICT, SEED_STRICT_AGAIN, SEED_STRICT_THIRD, SEED_STRICT_FOURTH)
 FIELDS = ("premise", "hypothesis")
 COLUMNS = ["id", *FIELDS, "label"]
 
@@ -176,7 +184,7 @@ def main() -> None:
     parser.add_argument("--domains", nargs="*", default=list(POOL), help="which domains")
     parser.add_argument("--fresh", action="store_true", help="leave out problems on which a generator was read before")
     parser.add_argument(
-        "--strict", type=int, default=0, help="1 to 3: draw with the seed of that strict reading; implies --fresh"
+        "--strict", type=int, default=0, help="1 to 4: draw with the seed of that strict reading; implies --fresh"
     )
     parser.add_argument("--names", nargs="*", default=[], help="the kinds")
     given = parser.parse_args()

@@ -32,6 +32,8 @@ SEED_STRICT = 20_261_121
 SEED_STRICT_AGAIN = 20_261_122
 #: The same for the third, on problems on which no generator was read.
 SEED_STRICT_THIRD = 20_261_123
+#: The same for the fourth, of `reworded` after what the third one found was mended.
+SEED_STRICT_FOURTH = 20_261_124
 SIZE = 200
 #: Problems varied at a time, until enough have a variant.
 _SOME = 400
