@@ -127,7 +127,11 @@ def judged(verdicts: pl.DataFrame, *generators: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("reading", "heading"),
-    [(2, "## A strict reading of problems that nobody had read"), (3, "### A third reading, after the guards")],
+    [
+        (2, "## A strict reading of problems that nobody had read"),
+        (3, "### A third reading, after the guards"),
+        (4, "### A fourth reading"),
+    ],
 )
 def test_a_strict_reading_says_what_its_verdicts_say(reading, heading):
     rows = pl.read_csv(ROOT / "docs" / "validity" / "strict.csv.gz").filter(pl.col("reading") == reading)

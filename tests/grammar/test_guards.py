@@ -134,6 +134,9 @@ STRICT += [
     ("coordination", "A red and a blue car stopped.", "A blue car"),
     ("relative", "He is a big fan.", "who is big"),
     ("genitive", "McDonald's manager left.", "of McDonald"),
+    ("caption", "A man with a duffel bag and girl pushing a cart walk down a street.", "There is"),
+    ("time-fronting", "She became the first visitor to Argentina since 1982.", "Since 1982,"),
+    ("function-word", "Hold it as long as you can.", "so long"),
     ("genitive", "St. John's mayor left.", "of St. John"),
 ]
 
@@ -169,6 +172,8 @@ def test_what_a_strict_reading_found_is_left_alone(kind, text, wrong):
         ("coordination", "A red car and a blue car stopped.", "A blue car and a red car stopped."),
         ("coordination", "She wore a red dress and a blue hat.", "She wore a blue hat and a red dress."),
         ("voice", "The ball was kicked by the man.", "The man kicked the ball."),
+        ("time-fronting", "The shop has been shut since Christmas.", "Since Christmas, the shop has been shut."),
+        ("function-word", "It is fine as long as it works.", "It is fine so long as it works."),
         ("genitive", "Ann's mother left.", "The mother of Ann left."),
         ("definite", "The winner is Ann.", "Ann is the winner."),
         ("voice", "The man kicked the ball.", "The ball was kicked by the man."),

@@ -116,7 +116,8 @@ def ends_denial(tree: ParseTree, first: int, last: int) -> bool:
 def conditional(tree: ParseTree, first: int, last: int) -> bool:
     """Whether a clause follows "as long as": not a length or a time."""
     before = tag_at(tree, first - 1) in {"VBZ", "VBP", "VBD", "VB", "RB"} or word_at(tree, first - 1) == "for"
-    return tag_at(tree, last + 1) in {"PRP", "EX"} and not before
+    able = {"can", "could"} & {word_at(tree, at) for at in (last + 2, last + 3)}  # "as long as you can"
+    return tag_at(tree, last + 1) in {"PRP", "EX"} and not before and not able
 
 
 def opens_phrase(tree: ParseTree, first: int, last: int) -> bool:

@@ -316,7 +316,8 @@ def _has_hidden_verb(tree: ParseTree, be: str) -> bool:
     ending = tree[last].tag == "NN" and tree[last - 1].dep == "compound" and tree[last].text.lower() in _VERBS
     if be == "are" and ending:
         return True  # "working on a car talk"
-    return be == "are" and any(
+    joined = any(node.text.lower() == "and" for node in tree.nodes)  # "a man and girl pushing a cart walk down"
+    return (be == "are" or joined) and any(
         node.tag in {"NN", "VB", "VBP", "NNP"}
         and (tree[at - 1].tag in {"NN", ","} or (tree[at - 1].tag == "JJ" and not tree.children(at, "det", "poss")))
         and tree[at + 1].tag in {"IN", "RB", "RP", "DT"}

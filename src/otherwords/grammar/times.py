@@ -85,7 +85,9 @@ def _is_one_verb(tree: ParseTree, split: Split) -> bool:
     words = {tree[one].text.lower() for one in inside}
     times = [one for one in inside if tree[one].lemma.lower() in TIMES | _TIME_ADVERBS]
     every = "every" in tree.words(split.verb) and words & {"a", "an", "some", "two", "three"}
-    joined = every or tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
+    perfect = any(tree[one].lemma == "have" for one in tree.children(split.root, "aux"))
+    first = tree.words(split.verb)[:1] == ["since"] and not perfect  # "the first visitor since 1982"
+    joined = first or every or tree.children(split.root, "conj", "cc", "neg") or _may_attach(tree, split)
     dated = any(word.isdigit() and len(word) == 4 for word in words)
     return (
         not dated and verbs == [split.root] and not words & (SCOPE | {",", "as", "than"}) and not times and not joined
