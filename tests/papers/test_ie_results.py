@@ -18,6 +18,7 @@ from refusals import refuses
 from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 
 from otherwords.errors import BadInput
+from otherwords.papers.ie_figures import text
 from otherwords.papers.ie_results import AT_CHANCE, ONE_ANSWER, IEResults, ResultSettings, results
 from otherwords.papers.ie_samples import RUN
 from otherwords.significance.ie_test import Matched, ie_test
@@ -286,7 +287,17 @@ def test_verdicts_give_the_drop_that_unsound_rewordings_explain() -> None:
         assert one["unsound_wilson_low"] == pytest.approx(0.8 * (1 - wilson(30, 40)[1]) * one["accuracy_before"])
         assert one["unsound_wilson_low"] < one["unsound_drop"] < one["unsound_wilson_high"]
         assert one["unsound_wald_low"] < one["unsound_drop"] < one["unsound_wald_high"]
-        assert one["explained"] == (one["drop"] <= one["unsound_drop"])
+        assert one["explained"] == (0 <= one["drop"] <= one["unsound_drop"])
+
+
+def test_a_gain_is_not_explained_by_unsound_rewordings() -> None:
+    """Before and after exchanged, where more is lost than won: unsound rewordings cost right answers, and give none."""
+    gained = experiment().rename({"before": "after", "after": "before"}).filter("changed")
+    found = analysed(gained)
+    assert (found.decisions["drop"] < 0).all()
+    assert not found.decisions["explained"].any()
+    said = " ".join(text(found).split())
+    assert f"0 of 0 drops are not larger; {found.decisions.height} settings gain instead" in said
 
 
 @pytest.mark.parametrize("sound", [{}, {"toy": None}, {"toy": {"train": (3, 4)}}, {"toy": {"test": (0, 0)}}])

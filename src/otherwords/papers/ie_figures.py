@@ -306,16 +306,16 @@ def _level(found: IEResults) -> str:
 
 
 def _unsound_note(found: IEResults) -> str:
-    explained = int(found.decisions["explained"].sum())
+    drops = found.decisions.filter(pl.col("drop") >= 0)
+    gains = found.decisions.height - drops.height
+    explained = f"{int(drops['explained'].sum())} of {drops.height} drops are not larger"
+    explained += f"; {gains} settings gain instead, which they do not explain" if gains else ""
     parts = []
     for one in found.sound.filter(pl.col("part") == "test").iter_rows(named=True):
         source = f"{one['pairs']} pairs judged" if one["source"] == JUDGED else one["source"]
         ends = f"{100 * one['wilson_low']:.1f}–{100 * one['wilson_high']:.1f}"
         parts.append(f"{one['dataset']} {100 * one['sound']:.1f} % sound [{ends}] ({source})")
-    return (
-        "by unsound: the drop that unsound rewordings alone would explain; "
-        f"{explained} of {found.decisions.height} drops are not larger. {'; '.join(parts)}."
-    )
+    return f"by unsound: the drop that unsound rewordings alone would explain; {explained}. {'; '.join(parts)}."
 
 
 def _rankings(found: IEResults) -> list[str]:

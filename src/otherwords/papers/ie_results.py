@@ -274,7 +274,10 @@ def _share(k: float, n: int) -> dict[str, float]:
 
 
 def _with_unsound(decisions: pl.DataFrame, shares: pl.DataFrame) -> pl.DataFrame:
-    """The drop that unsound rewordings alone explain in each setting, at most and with the intervals of their share."""
+    """The drop that unsound rewordings alone explain in each setting, at most and with the intervals of their share.
+
+    They explain no gain: an unsound one costs right answers.
+    """
     by_dataset = {row["dataset"]: row for row in shares.filter(pl.col("part") == "test").iter_rows(named=True)}
     rows = []
     for one in decisions.iter_rows(named=True):
@@ -283,7 +286,7 @@ def _with_unsound(decisions: pl.DataFrame, shares: pl.DataFrame) -> pl.DataFrame
         explained = {name: unsound_drop(one["accuracy_before"], 1 - of * (1 - share[name])) for name in _ENDS}
         row = {f"unsound_{new}": explained[name].at_random for name, new in _ENDS.items()}
         most = explained["sound"].most
-        rows.append({**row, "unsound_most": most, "explained": one["drop"] <= explained["sound"].at_random})
+        rows.append({**row, "unsound_most": most, "explained": 0 <= one["drop"] <= explained["sound"].at_random})
     return decisions.hstack(pl.DataFrame(rows))
 
 
