@@ -142,9 +142,10 @@ def test_any_trainer_is_a_command(cli, place):
 
 def test_partial_input_and_a_share(cli, place):
     options = ("--data", "everyday", "--fields", "hypothesis", "--share", 0.5, "--valid", 0, "-o", "m", "--json")
-    printed = json.loads(cli("train", "bag_of_words", *options).stdout)
+    printed = json.loads(cli("train", "bag_of_words", *options, "--set", "penalty=.5").stdout)
     assert 40 < printed["train"] < 80
-    assert json.loads((place / "m" / "trained.json").read_text())["fields"] == ["hypothesis"]
+    trained = json.loads((place / "m" / "trained.json").read_text())
+    assert (trained["fields"], trained["trainer"]) == (["hypothesis"], "bag_of_words.v1(penalty=0.5, steps=200)")
 
 
 def test_a_search_keeps_the_best(cli, place):

@@ -251,15 +251,9 @@ def _carry_out(
 
 def _values(settings: list[str]) -> dict[str, Any]:
     """What --set says: a number, true, false or a list as JSON writes it, else a text."""
-    import json as codec
+    from ..storage.specs import decode
 
-    values: dict[str, Any] = {}
-    for name, text in opt.pairs(settings, "--set").items():
-        try:
-            values[name] = codec.loads(text)
-        except ValueError:
-            values[name] = text
-    return values
+    return {name: decode(text) for name, text in opt.pairs(settings, "--set").items()}
 
 
 def describe_counts(counts: dict[str, Any]) -> list[str]:

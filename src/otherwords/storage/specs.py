@@ -24,6 +24,8 @@ _WORD = re.compile(r"[^,]*")
 #: A value in single quotes, to the last one before the next option; an apostrophe within is no end.
 _QUOTED = re.compile(r"'(.*?)'(?=\s*(?:,\s*\w+\s*=|,?\s*$))", re.S)
 _NEXT = re.compile(r"\s*(?:,|$)")
+#: Numbers as people and papers write them, which are none in JSON: .1 and 1.
+_POINT_FIRST_OR_LAST = re.compile(r"[+-]?(?:\d+\.|\.\d+)(?:[eE][+-]?\d+)?")
 #: How an error names the values that a type allows.
 _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 _PLAIN = re.compile(r"[\w./:#+-]+")
@@ -140,7 +142,7 @@ def _end_of_value(text: str, start: int) -> int | None:
 
 def read_value(text: str, wanted: Any, where: str) -> Any:
     """Read a value: a word is text where text is wanted (`revision=1.10`), else JSON where it looks like it."""
-    value = text if wanted in (str, Path) and not text.startswith('"') else _decode(text)
+    value = text if wanted in (str, Path) and not text.startswith('"') else decode(text)
     if wanted is float and type(value) is int:
         return float(value)
     if wanted is Path:
@@ -151,11 +153,16 @@ def read_value(text: str, wanted: Any, where: str) -> Any:
     return value
 
 
-def _decode(text: str) -> Any:
+def decode(text: str) -> Any:
+    """What JSON makes of a word; a number may begin or end with its point; all else is text.
+
+    >>> decode("0.5"), decode(".5"), decode("-1."), decode("true"), decode("v1.5")
+    (0.5, 0.5, -1.0, True, 'v1.5')
+    """
     try:
         return json.loads(text)
     except ValueError:
-        return text
+        return float(text) if _POINT_FIRST_OR_LAST.fullmatch(text) else text
 
 
 def spell(value: Any) -> str:
