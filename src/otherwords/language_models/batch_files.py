@@ -136,6 +136,15 @@ class BatchReader:
         self.reason = f"ended with an error: {shorten(error)}"
         return None
 
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Look replies up a second time in the block, without counting them again."""
+        counts = self.found, self.missing, self.failed
+        try:
+            yield
+        finally:
+            self.found, self.missing, self.failed = counts
+
     def _body(self, number: int, place: int) -> Any:
         if number not in self._open:
             self._open[number] = self._files[number].open("rb")

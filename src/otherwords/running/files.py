@@ -243,47 +243,25 @@ def answer_files(
     reply of every model are left out, too, and with an original its variants.
     """
     _refuse_wrong_batch(batch_out, batch_in, cache, dry_run)
-    lacking: Mapping[str, str] = {}
     if batch_in:
         tables.refuse_unwritable(out, *batch_in)
         if source.skip_bad:
             refuse_overwriting(_folder_of(out) / "rejected.jsonl", *batch_in)
-    max_requests = 0 if batch_in else max_requests
     if until is not None:
         refuse_wrong_rule(until, confidence)
     settings: dict[str, Any] = {
-        "label_map": dict(label_map or {}),
-        "canary": canary,
-        "cache": cache,
-        "batch_size": batch_size,
-        "repeats": repeats,
-        "repeat_ways": list(repeat_ways),
-        "max_requests": max_requests,
-        "max_cost": max_cost,
-        "prices": prices,
-    }
-    settings |= {
-        "models": all_models(models),
-        "templates": list(templates),
-        "plugins": list(plugins),
-        "shard": shard,
-        "engine": engine,
-    }
-    settings["dry_run"] = dry_run or bool(batch_out or batch_in)
+        "models": all_models(models), "label_map": dict(label_map or {}), "templates": list(templates),
+        "canary": canary, "cache": cache, "batch_size": batch_size, "plugins": list(plugins),
+        "repeats": repeats, "repeat_ways": list(repeat_ways),
+        "max_requests": 0 if batch_in else max_requests, "max_cost": max_cost, "prices": prices,
+        "shard": shard, "engine": engine, "dry_run": dry_run or bool(batch_out or batch_in),
+    }  # fmt: skip
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
         if batch_out:
-            with writing_batch(batch_out, *files_read(source.names, driver.study)) as writer:
-                driver.budget.batch = writer
-                estimate_answers(driver)
-            summary.batched = writer.count
+            summary.batched = _write_batch(driver, batch_out)
             return summary
-        if batch_in:
-            with reading_batch(batch_in) as replies:
-                driver.budget.batch = replies
-                estimate_answers(driver)
-                lacking = _lacking_rows(driver, replies, until)
-            driver.start_spending()
+        lacking = _read_batch(driver, batch_in, until) if batch_in else {}
         if dry_run:
             summary.planned = estimate_answers(driver)
             return summary
@@ -299,15 +277,32 @@ def answer_files(
     return summary
 
 
+def _write_batch(driver: Driver, out: str) -> int:
+    """Write the requests that a run would send to a file; return how many there are."""
+    with writing_batch(out, *files_read(driver.source.names, driver.study)) as writer:
+        driver.budget.batch = writer
+        estimate_answers(driver)
+    return writer.count
+
+
+def _read_batch(driver: Driver, files: Sequence[str], until: str | None) -> dict[str, str]:
+    """Store the replies in files, so that asking finds them; return the rows without a reply, with the reason."""
+    with reading_batch(files) as replies:
+        driver.budget.batch = replies
+        estimate_answers(driver)
+        lacking = _lacking_rows(driver, replies, until)
+    driver.start_spending()
+    return lacking
+
+
 def _lacking_rows(driver: Driver, replies: BatchReader, until: str | None) -> dict[str, str]:
     """The rows that a batch has no reply to, with the reason, where they may be left out; else any is an error."""
     source = driver.source
     if replies.is_complete or not source.skip_bad or until is not None:
         replies.refuse_incomplete()
         return {}
-    before = replies.found, replies.missing, replies.failed
-    lacking = rows_without_reply(driver, replies)
-    replies.found, replies.missing, replies.failed = before
+    with replies.uncounted():
+        lacking = rows_without_reply(driver, replies)
     kept = sum(read_kept(part).height for part in driver.folder.parts("buckets")) - len(lacking)
     if not lacking or not kept:  # what lacks is asked of the canary, or of variants that the model judges
         replies.refuse_incomplete()
