@@ -137,6 +137,15 @@ def test_a_field_that_is_not_there_leaves_the_earlier_study(cli, write_jsonl, pl
     assert {path: path.read_bytes() for path in (place / "run").rglob("*.*")} == before
 
 
+def test_an_empty_name_is_not_the_current_folder(cli, place):
+    """As of a shell's variable that is not set."""
+    pl.DataFrame({"bucket": ["a"], "variant": [""], "gold": ["x"], "pred": ["x"]}).write_parquet("answers.parquet")
+    pl.DataFrame([GOOD]).write_parquet("problems.parquet")
+    for command in (("vary", "", "-w", "contractions"), ("score", ""), ("compare", "answers.parquet", "")):
+        error = cli(*command, "-q", rc=2).stderr
+        assert "the name of a file is empty" in error or "two models" in error
+
+
 def test_standard_input_is_read_once(cli):
     error = cli("vary", "-", "-", "-w", "contractions", "-q", stdin=json.dumps(GOOD), rc=2).stderr
     assert error == "error: -: is given twice; name standard input once: it can be read but once\n"

@@ -41,6 +41,8 @@ def find(name: Name | AnyTable) -> Bound:
         return _of_table(name)
     name = os.fspath(name)
     path = Path(name)
+    if not name:  # a shell's variable that is not set; as a path, it would be the current folder
+        raise BadInput("the name of a file is empty", fix="name a file or a data set")
     if name == "-":
         return datasets.make("jsonl:-")
     if path.suffix in ENDINGS and not datasets.has(name) and (path.exists() or ":" not in name):

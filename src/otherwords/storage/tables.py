@@ -154,6 +154,8 @@ def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
     `texts` names further columns of names and labels, which stay text even where they look like numbers.
     """
     where, path = str(path), Path(path)
+    if not where:
+        raise BadInput("the name of a file is empty", fix="name an answers table or a run folder")
     if where != "-" and not path.exists():
         raise BadInput("no such file", where=where)
     try:
