@@ -64,7 +64,9 @@ def write_log(path: Path, size: int) -> None:
     summaries = json.loads(texts["summaries.json"])
     header = json.loads(texts["header.json"])
     copies = size // len(summaries)
-    del header["eval"]["dataset"]["sample_ids"]
+    names = header["eval"]["dataset"]["sample_ids"]  # Inspect names all samples in its header
+    header["eval"]["dataset"] |= {"samples": copies * len(names)}
+    header["eval"]["dataset"]["sample_ids"] = [f"{copy}-{name}" for copy in range(copies) for name in names]
     header["results"] |= {"total_samples": size, "completed_samples": size}
     with path.open("wb") as out:
         writer = _ZipWriter(out)
