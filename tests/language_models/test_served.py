@@ -404,6 +404,7 @@ def test_an_interrupt_does_not_wait_for_a_server_that_hangs(asks: str) -> None:
     with ChatServer(latency=20) as server:
         endpoint = Endpoint("tiny", server.url, "anthropic")  # of which no list of models is read first
         asking = {"complete": lambda: replies(served(server), [asked(1)]), "probe": lambda: probe(endpoint)}
+        usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # processes of pytest-xdist ignore it
         signal.siginterrupt(signal.SIGINT, False)
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         begin = time.monotonic()
@@ -412,7 +413,7 @@ def test_an_interrupt_does_not_wait_for_a_server_that_hangs(asks: str) -> None:
             with pytest.raises(KeyboardInterrupt):
                 asking[asks]()
         finally:
-            signal.siginterrupt(signal.SIGINT, True)
+            signal.signal(signal.SIGINT, usual)
         assert time.monotonic() - begin < 10
 
 
