@@ -44,7 +44,7 @@ def test_for_people_and_into_a_file(cli, answers, place):
 
 
 def test_wrong_usage(cli, answers):
-    assert "there are: never-right, hard-cases" in cli("audit", answers, "--list", "all", rc=2).stderr
+    assert "available: never-right, hard-cases" in cli("audit", answers, "--list", "all", rc=2).stderr
     assert "absent.jsonl" in cli("audit", "absent.jsonl", rc=2).stderr
 
 

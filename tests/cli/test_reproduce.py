@@ -78,7 +78,7 @@ def test_a_table_of_counts_has_no_columns_of_intervals(cli, once):
 
 @needs_data
 def test_a_table_that_is_not_there(cli, once):
-    assert "there are: 2" in cli("reproduce", "parte", "--data", str(DATA), "--table", "9", rc=2).stderr
+    assert "available: 2" in cli("reproduce", "parte", "--data", str(DATA), "--table", "9", rc=2).stderr
 
 
 @pytest.mark.parametrize("paper", ["paranlu", "ie-test", "parte"])
@@ -90,7 +90,7 @@ def test_missing_data_are_named(cli, place, paper):
 
 def test_an_unknown_paper(cli, place):
     error = cli("reproduce", "nonesuch", "--data", ".", rc=2).stderr
-    assert "there are: ie-test.v1, merge.v1, paranlu.v1, parte.v1" in error
+    assert "available: ie-test.v1, merge.v1, paranlu.v1, parte.v1" in error
 
 
 def test_the_help_lists_the_papers(cli):
