@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 
+import browsing
 import polars as pl
 import pytest
 
 from otherwords.errors import BadInput, OtherwordsError
 from otherwords.papers import protocol
+from otherwords.papers.paper_page import write_results
 from otherwords.papers.protocol import PaperResults, PaperSettings, Protocol, find_protocol, run_paper
 from otherwords.pipeline import score
 from otherwords.report.figures import Axis, Figure, Panel, Series
@@ -73,6 +75,26 @@ def test_a_protocol_leaves_tables_figures_and_a_page(tmp_path):
     assert outcome.results is not None
     assert len(outcome.results.tables["Table 1"][0].rows) == 2
     assert pl.read_parquet(tmp_path / "flips" / "data" / "everyday.parquet").height == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_everybody_can_use_the_page_of_a_paper(browser, tmp_path, width, dark):
+    panels = [Panel(f"panel {n}", [Series.of("m", ["a"], [0.5])]) for n in range(3)]
+    wide = Figure("figure-1", "Three panels", "bars", panels, y=Axis("share", "share"))
+    results = PaperResults({}, {"Figure 1": [wide]}, {"Table 1": "no data"}, (), "A line.")
+    about = {"title": "T", "methods": "M " * 50, "bibtex": "@article{key, title = {" + "long " * 40 + "}}", "seed": 1,
+             "exhibits": ("Figure 1",), "datasets": {"d": 1}, "models": {"m": "m"},
+             "command": "otherwords " * 20}  # fmt: skip
+    page = write_results(tmp_path, results, about)
+    with browsing.opened(browser, page, width=width, dark=dark) as visit:
+        assert browsing.serious_faults(visit.page) == []
+        assert not browsing.too_wide(visit.page)
+        drawn = visit.page.evaluate("document.querySelector('figure svg').getBoundingClientRect().width")
+        assert drawn > 600, "letters keep their size: the figure is scrolled sideways"
+        assert visit.complaints == []
+        assert visit.beyond("file://", "data:") == []
 
 
 def test_finished_cells_are_not_run_again_and_a_new_model_is_added(tmp_path, monkeypatch):
