@@ -80,6 +80,7 @@ EXCHANGED = [
     ("A bride kisses her aunt on the cheek.", "A bride is kissed on the cheek by her aunt."),
 ]
 IN_PLACE = [
+    ("Ann was happy when she was young.", "When Ann was young, she was happy."),
     ("Germany defeats Latvia.", "Latvia is defeated by Germany."),
     ("Anna's brother called Ben.", "The brother of Anna called Ben."),
     ("Anna met Ben.", "Ben met Anna."),

@@ -175,6 +175,8 @@ def _counts(one: str, other: str, p: tuple[str, str], q: tuple[str, str]) -> boo
         return False
     if p[1] in (one, other) or q[1] in (one, other):
         return False
+    if {p[0], q[0]} == {"mod"} and {p[1], q[1]} & _THIRD:
+        return False  # "Ann was happy when she was young": she is Ann
     return not {one, other} & _THIRD or (same and {p[0], q[0]} <= {"subj", "obj", "to"})
 
 
