@@ -131,8 +131,8 @@ def _helm(file: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
                 key, likelihood, sample = _request_state(one, header)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 fix = "give the folder of a run that helm-run has finished"
-                said = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
-                raise BadInput(said, where=where, fix=fix) from None
+                message = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
+                raise BadInput(message, where=where, fix=fix) from None
             if best and best[0] == key and likelihood <= best[1]:
                 continue
             if best and best[0] != key:
