@@ -191,7 +191,7 @@ def test_everybody_can_use_it(browser: Browser, report: Path, width: int, dark: 
 def test_without_scripts_all_else_is_there(browser: Browser, report: Path) -> None:
     with browsing.opened(browser, report, java_script_enabled=False) as visit:
         text = visit.page.inner_text("main")
-        assert "This list needs JavaScript; all else on this page does without." in text
+        assert "This list needs JavaScript; the rest of the page works without it." in text
         assert "Flip rate" in text
         assert visit.page.locator("#browse-form").is_hidden()
 
