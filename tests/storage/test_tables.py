@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 import json
 import subprocess
@@ -194,6 +195,15 @@ def test_what_cannot_be_read_is_named(tmp_path, name, content, line, field):
     path = tmp_path / name
     path.write_bytes(content)
     with refuses(BadInput, where=f"{path}, line {line}" if line else str(path), field=field):
+        tables.read(path)
+
+
+def test_a_long_cell_is_not_taken_for_an_open_mark(tmp_path):
+    """Python's reader has a limit, which another table may have lifted before in the same process."""
+    csv.field_size_limit(131_072)
+    path = tmp_path / "t.csv"
+    path.write_text(f'a,b\n"{"x" * 200_000}",2\n1,2,3\n')
+    with refuses(BadInput, where=f"{path}, line 3"):
         tables.read(path)
 
 

@@ -167,6 +167,6 @@ def test_a_server_that_cannot_be_reached_keeps_its_password(scheme):
 
 
 def test_other_servers_are_refused_without_their_password():
-    with pytest.raises(BadInput, match="mysql://…: is no file, and no address of PostgreSQL; use a file") as caught:
+    with pytest.raises(BadInput, match="mysql://…: is neither a file nor a PostgreSQL address; use a file") as caught:
         read_verdicts("mysql://me:secret@127.0.0.1/verdicts")
     assert "secret" not in str(caught.value)

@@ -22,7 +22,7 @@ import polars as pl
 from ..errors import BadInput, convert_line, refuse_other_encoding
 from ..frames import KINDS
 from ..storage.run_folder import DAMAGED
-from ..storage.tables import OPEN_MARK, parse_json, separator_of
+from ..storage.tables import OPEN_MARK, allow_long_cells, parse_json, separator_of
 
 #: Rows of a table that are in memory at once.
 BATCH = 20_000
@@ -265,7 +265,7 @@ class _Cells(NamedTuple):
 
     def records(self, file: Any, header: list[str] | None = None, lines: int = 0) -> Iterator[Record]:
         """Read on from where a file is open: after its header and so many lines, or from the beginning."""
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+        allow_long_cells()
         encoding = "utf-8" if header else "utf-8-sig"
         with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
             rows = self._rows(text, lines)

@@ -43,7 +43,7 @@ def rewordings(path: Path) -> Iterator[RecordedRewording]:
     """Read a log row by row."""
     for record in delimited(path, ","):
         if missing := {"original_text", "perturbed_text"} - set(record.row) if not record.error else ():
-            fix = f"available: {', '.join(record.row)}: TextAttack writes its own with --log-to-csv FILE"
+            fix = f"available: {', '.join(record.row)}; TextAttack writes its own with --log-to-csv FILE"
             raise BadInput("no such column", where=record.where, field=min(missing), fix=fix)
         yield _read(record)
 

@@ -260,7 +260,7 @@ def _statistic(pair: Sample, drawn: Sequence[Array], sizes: Sequence[int]) -> Ar
     """The difference, over its standard error where products are known.
 
     `drawn` has the sums of each sample of paired units, or of the units of two groups together, and `sizes` how many
-    units available: in each sample, or in each group.
+    units there are: in each sample, or in each group.
     """
     width = pair.distinct.shape[1]
     sums = np.sum([both[:, :width] for both in drawn], axis=0)

@@ -353,7 +353,13 @@ def _check_json(lines: Iterable[str], where: str) -> None:
         raise BadInput("is empty", where=where, fix="give a table with at least one row")
 
 
+def allow_long_cells() -> None:
+    """Let Python's reader take cells of any length; more than 131,072 characters would be an error."""
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+
+
 def _check_cells(lines: Iterable[str], separator: str, where: str, quoted: bool) -> None:
+    allow_long_cells()
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     rows = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)  # type: ignore[arg-type]
     ended = 0  # the line in which the row before ended

@@ -137,7 +137,7 @@ def _refuse_unknown(plugin: Plugin, options: Mapping[str, Any], where: str) -> N
         near = nearest(unknown[0], known)
         hint = f"did you mean {near}? " if near else ""
         message, fix = f"{plugin.name} has no such option", f"{hint}available: {', '.join(known)}"
-        raise BadInput(message, where=where, field=unknown[0], fix=fix if hint else fix.replace("There", "there", 1))
+        raise BadInput(message, where=where, field=unknown[0], fix=fix)
 
 
 def _refuse_conflicts(recipe: Recipe, trainer: Bound, where: str) -> None:

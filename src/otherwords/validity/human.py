@@ -146,7 +146,7 @@ def _vote(record: Record, column: str, least: float | None, above: float | None)
         if name not in record.row:
             columns = ", ".join(map(str, record.row))
             raise BadInput(
-                "no such column", where=record.where, field=name, fix=f"available: {columns}: set column=..."
+                "no such column", where=record.where, field=name, fix=f"available: {columns}; set column=..."
             )
     cells = {name: _text(record, name).lower() for name in names}
     if _BLANK & set(cells.values()):

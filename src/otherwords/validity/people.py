@@ -85,7 +85,7 @@ def _read(source: str) -> pl.DataFrame:
     if "://" in source:
         where = source.partition("://")[0] + "://…"  # what follows may hold a password
         fix = "use a file, or postgresql://USER@HOST/DATABASE"
-        raise BadInput("is no file, and no address of PostgreSQL", where=where, fix=fix)
+        raise BadInput("is neither a file nor a PostgreSQL address", where=where, fix=fix)
     if Path(source).is_file() and _is_database(Path(source)):
         return _from_sqlite(Path(source))
     return tables.read(source, texts=("question", "answer", "annotator", "form", "verdict"))
