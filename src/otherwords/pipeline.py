@@ -73,6 +73,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
     read_collapsed,
+    unnamed_noise,
     usable_alone,
 )
 from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
@@ -539,22 +540,30 @@ def scored(
     rows = {role: table for role, (table, _) in roles.items()}
     by_role = keep_supported(by_role, rows, lenient, where.table, required)
     scores: list[Score] = []
+    is_measured = False
     with WarningsTogether():
         for model in answers["model"].unique().sort().to_list():
             own: list[Score] = []
             for role, (table, place) in roles.items():
                 answers_of = of_model(table, place, model)
                 using_here = keep_of_model(by_role[role], answers_of[0], lenient, model)
-                own += measure_groups(using_here, *answers_of, columns_of(table, by), labels, settings, lenient)
+                grouped = columns_of(table, by)
+                found = measure_groups(using_here, *answers_of, grouped, labels, settings, lenient)
+                is_measured |= any(one.value is not None for one in found)
+                if noise := unnamed_noise(using_here, answers_of[0]):
+                    own += measure_groups(noise, *answers_of, grouped, labels, settings, lenient=True)
+                own += found
             order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
             scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
         ordinary = by_role["rewordings"]
         if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
             table = roles["rewordings"][0]
-            scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
+            together = measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
+            is_measured |= any(one.value is not None for one in together)
+            scores += together
     warn_unsteady_controls(answers)
     _warn_stopped(answers, scores)
-    if all(one.value is None for one in scores):
+    if not is_measured:
         fix = "give answers to originals and enough of their variants for the metric"
         reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
         raise BadInput(f"nothing to measure{reason}", where=where.table, fix=fix)

@@ -128,6 +128,23 @@ def test_a_model_without_repeats_beside_one_that_has_them_is_no_reason_to_warn()
     assert {one.model for one in found if one.metric == "flip_rate"} == {"m", "n"}
 
 
+def test_noise_stands_before_a_flip_rate_that_is_named_alone(tmp_path: Path) -> None:
+    """Of a model that was asked again, from a table and from a file; nobody is warned or refused for lack of it."""
+    named = pl.concat(
+        [table(3).with_columns(model=pl.lit("m")), table(3).drop("^again.*$").with_columns(model=pl.lit("n"))],
+        how="diagonal",
+    )
+    named.write_parquet(tmp_path / "a.parquet")
+    for source in (named, tmp_path / "a.parquet"):
+        found = [(one.model, one.metric) for one in ow.score(source, ["label_agreement", "flip_rate"])]
+        assert found[:4] == [("m", name) for name in ("repeat_flips", "flip_rate_net", "label_agreement", "flip_rate")]
+        assert found[4:] == [("n", "label_agreement"), ("n", "flip_rate")]
+    assert [one.metric for one in ow.score(named, "label_agreement")] == ["label_agreement"] * 2, "this is no flip rate"
+    once_cold = table(1).drop("again:usual:2").rename({"again:usual:1": "again:cold:1"})
+    with pytest.warns(UserWarning, match="not measured: repeat_flips"):
+        assert [one.metric for one in ow.score(once_cold, "flip_rate")] == ["flip_rate"]
+
+
 def test_tables_of_other_programs() -> None:
     """Labels in other spellings, columns of other names, labels that occur in repeats alone."""
     rows = {"bucket": ["a"] * 2, "variant": ["", "1"], "pred": ["yes", "yes"], "second try": ["YES", "Maybe "]}

@@ -174,6 +174,14 @@ def _noise_first(chosen: Sequence[Bound]) -> list[Bound]:
     return [*chosen[:place], *late, *(one for one in chosen[place:] if one not in late)]
 
 
+def unnamed_noise(chosen: Sequence[Bound], table: pl.DataFrame) -> list[Bound]:
+    """The noise, which stands before any flip rate: where answers were asked again, and none of it is chosen."""
+    is_chosen = any(one.plugin.name in NOISE for one in chosen)
+    if is_chosen or not any(family(one) == "flips" for one in chosen) or not has_repeats(table):
+        return []
+    return [metrics.make(name) for name in NOISE]
+
+
 def usable_alone() -> list[str]:
     """The full names of the metrics that need no option, and declare no example with one."""
     return [one.full_name for one in metrics if ... not in one.options().values() and not one.example]
@@ -291,6 +299,8 @@ def read_collapsed(
     """
     columns = {name for part in parts for name in part.collect_schema()}
     chosen = [as_metric(one.function) for one in using]
+    if any(name.startswith(AGAIN) for name in columns) and any(family(one) == "flips" for one in using):
+        return None  # the noise is measured, too
     if UNTIL in columns or not all(one.labels_only or (one.label_mass and LABEL_MASS not in columns) for one in chosen):
         return None
     return collapse(parts, by, labels)
