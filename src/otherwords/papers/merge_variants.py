@@ -25,13 +25,13 @@ from .reproduction import published_values
 Row = list[TableCell | Plain]
 #: The sum of fluency and reasoning from which on a variant is good; 5 is the best of each.
 GOOD = 9
-#: The paper's masked-LMs (BART was left out), and how many problems SNLI's test set has, with a majority or not.
+#: The paper's masked-LMs (BART was left out), and how many problems of SNLI's test set have a label.
 PAPERS_MODELS = {
     *("google-bert/bert-base-cased", "google-bert/bert-large-cased", "FacebookAI/roberta-base"),
     *("FacebookAI/roberta-large", "albert/albert-base-v2", "albert/albert-xxlarge-v2"),
     *("google/electra-base-generator", "google/electra-large-generator"),
 }
-SNLI_TEST = (9_824, 10_000)
+SNLI_TEST = 9_824
 #: What is drawn from all classes together.
 ALL = "all"
 _MARKS = [str(mark) for mark in range(1, 6)]
@@ -85,10 +85,12 @@ def printed_seeds(settings: MergeSettings, problems: int) -> dict[tuple[str, str
     >>> own = {name.replace("/", "-"): f"hf:{name}" for name in PAPERS_MODELS}
     >>> printed_seeds(MergeSettings(**some, masked_lms=own), 9824)["noun", "seeds"]
     1808.0
+    >>> printed_seeds(MergeSettings(**some, masked_lms=own), 10_000)  # such as a draw of other data
+    {}
     """
     how = (settings.top, settings.least, settings.n, settings.draws, sorted(settings.classes))
     named = {one.model.removeprefix("hf:") for one in settings.masked_lms.values()}
-    if how != (200, 20, 20, 10, ["adjective", "noun", "verb"]) or named != PAPERS_MODELS or problems not in SNLI_TEST:
+    if how != (200, 20, 20, 10, ["adjective", "noun", "verb"]) or named != PAPERS_MODELS or problems != SNLI_TEST:
         return {}
     return {(row, column): value for (table, row, column), value in published_values("merge").items() if table == "2"}
 
