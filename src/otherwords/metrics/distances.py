@@ -139,8 +139,8 @@ def _tree(brackets: str, where: str) -> Constituents | None:
 def find_trees(known: Mapping[str, Constituents], path: Path, level: int, texts: Sequence[str]) -> list[LabelledTree]:
     """The trees of texts down to a level; a text without one is refused."""
     keys = [without_spaces(text) for text in texts]
-    if lacking := [text for text, key in zip(texts, keys, strict=True) if key not in known]:
-        more = f", and {len(lacking):,} lack" if len(lacking) > 1 else ""
+    if lacking := sorted(text for text, key in zip(texts, keys, strict=True) if key not in known):
+        more = f" (of {len(lacking):,} texts)" if len(lacking) > 1 else ""
         fix = f"parse all originals and variants; the file has {len(known):,} texts"
         raise Unmeasurable(f"no tree of {shorten(lacking[0])}{more}", where=str(path), fix=fix)
     return [known[key].down_to(level) for key in keys]

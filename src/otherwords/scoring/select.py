@@ -299,8 +299,6 @@ def read_collapsed(
     """
     columns = {name for part in parts for name in part.collect_schema()}
     chosen = [as_metric(one.function) for one in using]
-    if any(name.startswith(AGAIN) for name in columns) and any(family(one) == "flips" for one in using):
-        return None  # the noise is measured, too
     if UNTIL in columns or not all(one.labels_only or (one.label_mass and LABEL_MASS not in columns) for one in chosen):
         return None
     return collapse(parts, by, labels)
