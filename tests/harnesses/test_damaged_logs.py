@@ -133,8 +133,10 @@ def test_a_member_that_was_changed_is_found_by_its_checksum(tmp_path, method):
         place = content.index(b"PK\x01\x02", content.rindex(b"summaries.json") - 46)
         content[place + 16] ^= 1
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=r"log\.eval, summaries\.json: is damaged: its checksum differs"):
-        read_log(path)
+    for rejected in (None, tmp_path / "bad.jsonl"):  # nothing of it can be used
+        with pytest.raises(BadInput, match=r"log\.eval, summaries\.json: is damaged: its checksum differs") as found:
+            ow.score(path, "flip_rate", rejected=rejected)
+        assert "copy the log again" in found.value.fix
 
 
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.95])

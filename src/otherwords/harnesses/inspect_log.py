@@ -47,7 +47,9 @@ _CHUNK = 1 << 20
 _MOST_EPOCHS = 1_000_000
 #: The values by which scorers say that an answer is right, or wrong.
 _RIGHT, _WRONG = ("C", 1, True), ("I", 0, False)
-_FIX = "run the evaluation to its end (inspect eval-retry), or use what it has with --skip-bad (rejected=FILE)"
+_RETRY = "run the evaluation to its end (inspect eval-retry)"
+#: For samples that are missing, and for a file that is damaged, of which nothing can be used.
+_FIX, _DAMAGED = f"{_RETRY}, or use what it has with --skip-bad (rejected=FILE)", f"copy the log again, or {_RETRY}"
 
 
 def read_inspect(path: Path, options: LogOptions) -> pl.DataFrame:
@@ -88,7 +90,7 @@ class _Log:
         """What was to be evaluated."""
         if found := part_of(self.header, "eval", self.where):
             return found
-        raise BadInput("does not say what was evaluated", where=self.where, field="eval", fix=_FIX)
+        raise BadInput("does not say what was evaluated", where=self.where, field="eval", fix=_DAMAGED)
 
     def samples(self, given: Iterator[Any]) -> Iterator[LoggedAnswer]:
         """The samples of the log; one that has no id or no score is refused by its name."""
@@ -157,7 +159,7 @@ def _whole(table: pl.DataFrame, log: _Log) -> pl.DataFrame:
     given = part_of(log.about, "dataset", log.where).get("sample_ids") or ()
     total = part_of(log.header, "results", log.where).get("total_samples")
     if not isinstance(given, list | tuple):
-        raise BadInput(f"found {shorten(given)}", where=log.where, field="sample_ids", fix=_FIX)
+        raise BadInput(f"found {shorten(given)}", where=log.where, field="sample_ids", fix=_DAMAGED)
     if log.options.errors or not given or not isinstance(total, int):
         return table
     epochs, rest = divmod(total, len(given))
@@ -247,7 +249,7 @@ def _directory(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
     """All members, from the directory at the end; `zipfile` would keep half a kilobyte of each, and read no zstd."""
     end = content.rfind(_END)
     if end < 0 or len(content) < end + 22:
-        raise BadInput("is not a zip file, or is truncated", where=where, fix=_FIX)
+        raise BadInput("is not a zip file, or is truncated", where=where, fix=_DAMAGED)
     count, _, place = struct.unpack("<HII", content[end + 10 : end + 20])
     large = content.rfind(_END64, 0, end)
     if (place == _FULL or count == 0xFFFF) and large >= 0:
@@ -255,7 +257,7 @@ def _directory(content: mmap.mmap, where: str) -> Iterator[ZipMember]:
     for _ in range(count):
         entry = content[place : place + 46]
         if len(entry) < 46 or entry[:4] != _ENTRY:
-            raise BadInput("its directory is damaged", where=where, fix=_FIX)
+            raise BadInput("its directory is damaged", where=where, fix=_DAMAGED)
         method = struct.unpack("<H", entry[10:12])[0]
         checksum, compressed, size, name, extra, comment = struct.unpack("<IIIHHH", entry[16:34])
         sizes = [size, compressed, struct.unpack("<I", entry[42:46])[0]]
@@ -290,10 +292,10 @@ class _Content:
         try:
             chunk = self._stream.read(size)
         except (zlib.error, _zstd_error()) as error:
-            raise BadInput(f"cannot be decompressed: {error}", where=self._where, fix=_FIX) from error
+            raise BadInput(f"cannot be decompressed: {error}", where=self._where, fix=_DAMAGED) from error
         self._checksum = zlib.crc32(chunk, self._checksum)
         if (not chunk or size < 0) and self._checksum != self._one.checksum:
-            raise BadInput("is damaged: its checksum differs", where=self._where, fix=_FIX)
+            raise BadInput("is damaged: its checksum differs", where=self._where, fix=_DAMAGED)
         return chunk
 
 
@@ -322,7 +324,7 @@ def _open(one: ZipMember, content: mmap.mmap, where: str) -> ByteStream:
     """The content of a member, decompressed while it is read."""
     head = content[one.place : one.place + 30]
     if len(head) < 30:
-        raise BadInput("is cut off", where=where, fix=_FIX)
+        raise BadInput("is cut off", where=where, fix=_DAMAGED)
     name, extra = struct.unpack("<HH", head[26:])
     begin = one.place + 30 + name + extra
     if one.method == _DEFLATED:
@@ -343,7 +345,7 @@ def _loaded(one: ZipMember, content: mmap.mmap, where: str) -> Any:
     try:
         return json.loads(_Content(one, content, where).read())
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"broken JSON: {error}", where=where, fix=_FIX) from error
+        raise BadInput(f"broken JSON: {error}", where=where, fix=_DAMAGED) from error
 
 
 def _summaries(members: Mapping[str, ZipMember], content: mmap.mmap, where: str) -> Iterator[Any]:
