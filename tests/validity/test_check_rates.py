@@ -17,10 +17,12 @@ SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.gz"))
 LEAST = dict.fromkeys(("negation", "number", "quantifier", "entity", "roles"), 0.94)
 REWORDED = {"negation": 0.75, "number": 0.88, "quantifier": 0.9, "entity": 0.8, "roles": 0.65}
 MOST = {"good-light": 0.1, "good-structure": 0.16, "good-free": 0.35}
-#: The fourth set, which nothing was fitted on: what was measured once, less one or two texts of 30.
+#: The fourth and fifth set, which nothing was fitted on: what was measured once, less one or two texts a kind.
 UNFITTED = {"negation": 0.88, "number": 0.92, "quantifier": 0.88, "entity": 0.88, "roles": 0.65}
 UNFITTED_MOST = {"good-near": 0.22, "good-moderate": 0.15, "good-free": 0.3}
-LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST)}
+NEAR = dict.fromkeys(LEAST, 0.92) | {"roles": 0.88}
+NEAR_MOST = MOST | {"good-free": 0.4}
+LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST), "broken-5": (NEAR, NEAR_MOST)}
 ROWS = [
     {"id": "1", "type": "roles", "original": "Tom saw Ann.", "variant": "Ann saw Tom."},
     {"id": "2", "type": "roles", "original": "Tom left Ann.", "variant": "Tom left Rome."},
@@ -78,10 +80,10 @@ def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fitted", "least"), [(True, 0.8), (False, 0.45)])
+@pytest.mark.parametrize(("fitted", "least"), [(True, 0.8), (False, 0.65)])
 def test_roles_drop_exchanges_alone(script, fitted, least):
-    """The rules were mended by the first three sets; of the fourth, half of the exchanges were seen."""
-    rows = script.read_set(path for path in SETS if path.name.startswith("broken-4") != fitted)
+    """The rules were mended by the first three sets; of the others, 50 of 70 exchanges were seen."""
+    rows = script.read_set(path for path in SETS if path.name.startswith(("broken-4", "broken-5")) != fitted)
     found = script.rates(rows, script.verdicts(rows, "roles"))
     assert found["roles"] >= least
     assert max(rate for kind, rate in found.items() if kind != "roles") <= 0.02
