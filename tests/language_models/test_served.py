@@ -63,8 +63,8 @@ def test_faults_lose_nothing_and_nothing_is_answered_twice(store: Path) -> None:
     requests = [asked(number) for number in range(150)]
     with ChatServer() as server:
         right = replies(served(server), requests)
-    with ChatServer(faults=0.3, slow=1.5) as server:
-        model = served(server, manner=Manner(timeout=1.0))
+    with ChatServer(faults=0.3, slow=60.0) as server:
+        model = served(server, manner=Manner(timeout=2.0))
         model.keep_replies(store, 0.0)
         budget = Budget()
         with spending(budget):

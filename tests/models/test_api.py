@@ -66,7 +66,7 @@ def problems(count: int) -> pl.DataFrame:
 
 
 def scores(folder: Path, server: ChatServer, count: int, **more: Any) -> list[float]:
-    model = f"tiny={spec(server, 'timeout=1.0')}"
+    model = f"tiny={spec(server, 'timeout=2.0')}"
     settings = {"metrics": ["flip_rate", "accuracy_original", "p_c"], "replicates": 10, "canary": False}
     result = ow.run(data=[problems(count)], models=[model], out=folder, cache=None, **settings, **more)
     assert result.manifest["spent"]["now"]["tiny@" + server.url.partition("://")[2]]["requests"] == server.requests
@@ -77,7 +77,7 @@ def scores(folder: Path, server: ChatServer, count: int, **more: Any) -> list[fl
 def test_faults_change_no_score_and_nothing_is_asked_twice(count: int, tmp_path: Path) -> None:
     with ChatServer() as server:
         right = scores(tmp_path / "right", server, count)
-    with ChatServer(faults=0.3, slow=1.5) as server:
+    with ChatServer(faults=0.3, slow=60.0) as server:
         assert scores(tmp_path / "faults", server, count) == right
         assert len(server.finished) == count
         assert set(server.finished.values()) == {1}
