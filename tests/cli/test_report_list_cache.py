@@ -165,7 +165,8 @@ SLOW = ("identity", "surface", "label-safety", "everyday", "nli-small")
 
 @pytest.mark.parametrize("name", ["contractions", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
 def test_the_examples_of_list_work(cli, shell, place, name):
-    [shown] = json.loads(cli("list", name, "--json").stdout)
+    [*older, shown] = json.loads(cli("list", name, "--json").stdout)
+    assert all(one["name"] in one["example"] for one in older)
     done = shell(shown["example"])
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert [file.suffix for file in place.iterdir()] == [".jsonl"]

@@ -177,13 +177,17 @@ def _full(kind: str, plugin: Plugin) -> dict[str, Any]:
     import inspect
     import typing
 
+    from ..registry import KINDS
+
     hints = typing.get_type_hints(plugin.factory)
     options = [
         {"name": name, "type": _type(hints.get(name)), "required": default is ..., "default": _default(default)}
         for name, default in plugin.options().items()
         if name != "task"
     ]
-    example = _EXAMPLES[kind].format(name=plugin.name, **_spec(plugin, options))
+    newest = KINDS[kind].get(plugin.name)
+    name = plugin.name if plugin.full_name == newest.full_name else plugin.full_name
+    example = _EXAMPLES[kind].format(name=name, **_spec(name, options))
     about = inspect.getdoc(plugin.factory) or ""
     more = {**_of_metric(kind, plugin), **_of_structural(plugin)}
     return {**_row(kind, plugin), **more, "options": options, "about": about, "example": example}
@@ -219,15 +223,15 @@ def _default(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, list, type(None))) else getattr(value, "name", str(value))
 
 
-def _spec(plugin: Plugin, options: list[dict[str, Any]]) -> dict[str, str]:
+def _spec(name: str, options: list[dict[str, Any]]) -> dict[str, str]:
     """How a plug-in is written in a command: with a placeholder for what it cannot do without."""
     needed = [(one["name"], _PLACEHOLDERS.get(one["name"], _PLACEHOLDERS.get(one["type"], "..."))) for one in options]
     required = [pair for pair, one in zip(needed, options, strict=True) if one["required"]]
     if not required:
-        return {"spec": plugin.name, "bare": plugin.name}
+        return {"spec": name, "bare": name}
     if len(required) == 1 and required[0][0] == options[0]["name"]:
-        return {"spec": f"{plugin.name}:{required[0][1]}", "bare": f"{plugin.name}:{required[0][1]}"}
-    written = f"{plugin.name}({', '.join(f'{name}={value}' for name, value in required)})"
+        return {"spec": f"{name}:{required[0][1]}", "bare": f"{name}:{required[0][1]}"}
+    written = f"{name}({', '.join(f'{option}={value}' for option, value in required)})"
     return {"spec": f"'{written}'", "bare": written}
 
 

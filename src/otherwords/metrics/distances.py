@@ -165,9 +165,9 @@ def learned_similarity(
     """What a model trained to rate paraphrases gives original and variant, averaged over variants (`sem` in ParaNLU).
 
     `regressor` is any classifier of the Hugging Face ecosystem with one output, as hf:NAME or hf:FOLDER, which reads
-    the original and then the variant: a BLEURT, or one trained on rated pairs. Its scale is its own. `device` is auto
-    (cuda where there is one), cpu or cuda:N. `fields` names the text columns, with commas between; `suite` a table of
-    id and texts, for answers without them.
+    the original and then the variant: a BLEURT, or one trained on rated pairs. Its scale is its own. `max_length` is in
+    tokens, of both texts; `device` is auto (cuda where there is one), cpu or cuda:N. `fields` names the text columns,
+    with commas between; `suite` a table of id and texts, for answers without them.
     """
     rate = load_regressor(regressor, max_length, device)
     return averaged(rate, fields, suite, share=False, identity=rate.identity, bounds=(-math.inf, math.inf))
