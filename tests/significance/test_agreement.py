@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from otherwords.errors import BadInput
 from otherwords.significance.agreement import (
     agreement,
+    agreement_of,
     coded,
     cohen_kappa,
     counted,
@@ -144,6 +145,22 @@ def test_where_all_answers_are_the_same_there_is_no_value():
     assert fleiss_kappa([[3, 0], [3, 0]]) is None
 
 
+def test_annotators_may_be_called_as_columns_are(tmp_path):
+    names = {"P0": "variant", "P1": "question"}
+    rows = [{**row, "annotator": names[row["annotator"]]} for row in long([["yes", "no"]])]
+    report = agreement_of(rows, replicates=2, out=tmp_path / "apart.csv")
+    assert [one.annotator for one in report.annotators] == ["question", "variant"]
+    assert pl.read_csv(tmp_path / "apart.csv").rows() == [("sound", "b0", "v0", "no", "yes")]
+
+
+def test_annotators_may_share_no_item():
+    assert cohen_kappa(["yes", None], [None, "no"]) is None
+    report = agreement(read_verdicts(long([["yes", "no", None], [None, "no", "no"], ["no", "no", None]])), replicates=2)
+    assert [one.items for one in report.annotators] == [2, 3, 1]
+    alone = agreement(read_verdicts(long([["yes", None], [None, "no"]])), replicates=2)
+    assert {one.value for one in alone.questions} == {None}
+
+
 def long(ratings, question="sound", **more):
     return [
         {"bucket": f"b{row // 2}", "variant": f"v{row}", "question": question, "annotator": f"P{column}",
@@ -211,3 +228,5 @@ def test_what_cannot_be_compared_is_refused():
         krippendorff_alpha(FOUR, "ratio")
     with pytest.raises(BadInput, match="level: differences need numbers"):
         krippendorff_alpha([["a", "b"]], "interval")
+    with pytest.raises(BadInput, match="contains no ratings"):
+        gwet_ac([[None, None]])

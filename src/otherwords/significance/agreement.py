@@ -81,7 +81,7 @@ class AgreementReport:
 
 
 def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike) -> float | None:
-    """Cohen's kappa of two annotators, on the items that both answered; None where chance explains everything.
+    """Cohen's kappa of two annotators, on the items that both answered; None without any, or where all say the same.
 
     >>> round(cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"]), 3)
     0.5
@@ -121,8 +121,10 @@ def gwet_ac(ratings: npt.ArrayLike, weighted: bool = False) -> float | None:
 
 def coded(ratings: Array) -> tuple[Array, list[Any]]:
     """Codes of a table of answers, -1 for missing ones, and the answers that they stand for, in order."""
-    missing = np.array([[one is None or one != one for one in row] for row in ratings]).reshape(ratings.shape)
+    missing = np.array([one is None or one != one for one in ratings.ravel()], dtype=bool).reshape(ratings.shape)
     there = set(ratings[~missing].tolist())
+    if ratings.ndim != 2 or not there:
+        raise BadInput("contains no ratings", where="the table", fix="give a row per item and a column per annotator")
     values = sorted(there, key=lambda one: (isinstance(one, str), one))
     place = {value: number for number, value in enumerate(values)}
     flat = [-1 if lost else place[one] for one, lost in zip(ratings.ravel(), missing.ravel(), strict=True)]
@@ -160,7 +162,7 @@ def _cohen(codes: Array, size: int) -> _Sums:
         rows[both, place, codes[both, one], codes[both, other]] = 1
 
     def combine(sums: Array) -> Array:
-        tables = sums.reshape(-1, len(pairs), size, size)
+        tables = sums.reshape(len(sums), len(pairs), size, size)
         with np.errstate(invalid="ignore", divide="ignore"):
             tables = tables / tables.sum(axis=(2, 3), keepdims=True)
         observed = np.trace(tables, axis1=2, axis2=3)
@@ -268,7 +270,9 @@ def agreement_of(
         judged, clusters = _of_run(judged, frame_or_name(answers, "the answers"))
     report = agreement(judged, clusters, **settings)
     if out:
-        rows = [{**{key: row[key] for key in ("question", "bucket", "variant")}, **row["answers"]}
+        keys = ("question", "bucket", "variant")
+        rows = [{**{key: row[key] for key in keys},
+                 **{f"annotator:{name}" if name in keys else name: one for name, one in row["answers"].items()}}
                 for row in report.disagreements]  # fmt: skip
         tables.write([pl.DataFrame(rows, infer_schema_length=None)] if rows else [], out)
     return report
@@ -344,12 +348,13 @@ class _Table:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, level: str) -> "_Table":
-        wide = rows.pivot("annotator", index=["bucket", "variant"], values="answer", aggregate_function="first")
+        people = rows.with_columns(annotator="annotator:" + pl.col("annotator"))  # one may be called bucket
+        wide = people.pivot("annotator", index=["bucket", "variant"], values="answer", aggregate_function="first")
         wide = wide.sort("bucket", "variant")
-        names = sorted(name for name in wide.columns if name not in ("bucket", "variant"))
-        texts = wide.select(names).select(pl.all().str.strip_chars().str.to_lowercase())
+        texts = wide.select(sorted(wide.columns[2:])).select(pl.all().str.strip_chars().str.to_lowercase())
+        names = [name.partition(":")[2] for name in texts.columns]
         numbers = texts.select(pl.all().cast(pl.Float64, strict=False))
-        numeric = all(texts[name].null_count() == numbers[name].null_count() for name in names)
+        numeric = all(texts[name].null_count() == numbers[name].null_count() for name in texts.columns)
         codes, values = coded((numbers if numeric else texts).to_numpy().astype(object))
         level = level or cls._usual(values, numeric)
         where = rows.unique("bucket") if "cluster" in rows.columns else None
