@@ -149,6 +149,11 @@ def test_labels_are_sound_where_they_are_right(answers, verdicts):
         ({"judge": "score"}, "judge: needs verdicts of people; name them with verdicts="),
         ({"unsound": 1.0}, "unsound: found 1; give the greatest part of variants that may be unsound"),
         ({"verdicts": [{"id": "other", "verdict": "yes"}]}, "the verdicts: variant: no verdict concerns a variant"),
+        ({"verdicts": [{"id": "b0-0", "bucket": "b", "verdict": "yes"}]}, "the verdicts: variant: no verdict concerns"),
+        (
+            {"verdicts": [{"id": "b0-0", "question": "label", "answer": "E"}]},
+            "the verdicts: label: found 'E'; the labels in the answers are no, yes",
+        ),
         ({"verdicts": [{"id": "b0-0", "verdict": "yes"}], "sound": "x>"}, "sound: cannot read 'x>'; write QUESTION"),
         (
             {"verdicts": [{"id": "b0-0", "verdict": "yes"}], "pool_templates": True},
@@ -170,9 +175,10 @@ def test_what_is_wrong_with_verdicts_is_said_before_anything_is_measured(answers
 
 
 def test_verdicts_on_other_variants_are_counted(answers, verdicts):
-    more = pl.concat([verdicts, verdicts[:2].with_columns(variant=pl.lit("gone"), bucket=pl.lit("b"))])
-    with pytest.warns(UserWarning, match="1 of 121 verdicts concern variants without answers, such as 'gone'"):
-        ow.score(answers, "flip_rate", verdicts=more)
+    for name, shown in (("gone", "gone"), ("b0-0", "b0-0 of b")):
+        more = pl.concat([verdicts, verdicts[:2].with_columns(variant=pl.lit(name), bucket=pl.lit("b"))])
+        with pytest.warns(UserWarning, match=f"1 of 121 verdicts concern variants without answers, such as '{shown}'"):
+            ow.score(answers, "flip_rate", verdicts=more)
 
 
 @pytest.mark.filterwarnings("ignore:.*rest on 1.. verdicts in 41 clusters")

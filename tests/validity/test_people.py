@@ -69,7 +69,7 @@ def test_the_majority_decides_and_a_tie_is_none():
 
 
 def test_an_adjudicator_overrides():
-    rows = [*ROWS, {**ROWS[0], "answer": "yes", "annotator": "A", "adjudicated": True, "probability": None}]
+    rows = [*ROWS, {**ROWS[0], "answer": "yes", "annotator": "A", "adjudicated": "Yes", "probability": None}]
     found = decide(read_verdicts(rows), Sound(("sound",)))
     assert found.select("variant", "sound", "votes", "probability", "batch").rows() == [
         ("01", True, 1, 0.25, 1),
@@ -118,6 +118,8 @@ def test_forms_have_a_usual_rule(questions, rule):
         ([{"id": "a", "verdict": "yes", "probability": "often"}], "the verdicts: probability: found String"),
         ([{"id": "a", "verdict": "yes", "batch": 0}], "the verdicts, row 1: batch: no batch: 0; number batches from"),
         ([{"id": "a", "verdict": "yes", "annotator": "P"}] * 2, "the verdicts, row 1: annotator: has two answers"),
+        ([{"id": "a", "verdict": "yes", "batch": 1.5}], "the verdicts: batch: found Float64; give whole numbers"),
+        ([{"id": "a", "verdict": "yes", "adjudicated": "perhaps"}], "the verdicts: adjudicated: found String; give"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(rows, message):

@@ -18,8 +18,8 @@ from ..answers.groups import columns_of, groups, of_model
 from ..answers.reading import read
 from ..answers.roles import split_roles
 from ..answers.table import Answers, Array, Location, label_texts
-from ..errors import BadInput, caller_level, setting
-from ..problem import Score
+from ..errors import BadInput, caller_level, setting, shorten
+from ..problem import Score, label_key
 from ..significance.intervals import Units, share_interval
 from ..significance.prediction_powered import (
     Powered,
@@ -95,6 +95,7 @@ def read_people(
     where = where if "://" not in where else "the PostgreSQL server"
     table = read_verdicts(verdicts)
     if "gold" in answers.columns:
+        _refuse_other_labels(table, answers, where)
         names = answers["variant"].cast(pl.String).fill_null("")
         table = against_gold(table, dict(zip(names, label_texts(answers["gold"]), strict=True)))
     rule = Sound.parse(sound, setting("--sound", "sound")) if sound else usual_rule(table, where)
@@ -104,17 +105,34 @@ def read_people(
     return People(decided, str(rule) or "yes", column, unsound), with_judge(answers, suite, column)
 
 
+def _refuse_other_labels(verdicts: pl.DataFrame, answers: pl.DataFrame, where: str) -> None:
+    """Refuse labels none of which the answers have: under other names, all variants would be unsound."""
+    given = verdicts.filter(question="label")["answer"].unique().sort().to_list()
+    known = {one for name in ("gold", "pred") for one in label_texts(answers[name]).drop_nulls().unique()}
+    if given and not {*map(label_key, given)} & {*map(label_key, known)}:
+        fix = f"the labels in the answers are {', '.join(sorted(known))}"
+        raise BadInput(f"found {shorten(', '.join(given))}", where=where, field="label", fix=fix)
+
+
 def _warn_unknown(decided: pl.DataFrame, answers: pl.DataFrame, where: str) -> None:
     """Refuse verdicts on none of the variants; warn of those on variants without answers."""
-    known = set(answers["variant"].drop_nulls().cast(pl.String))
-    lost = [name for name in decided["variant"] if name not in known]
+    variants = answers.select(pl.col("bucket", "variant").cast(pl.String)).drop_nulls()
+    lost = decided.join(variants, on=_key(decided), how="anti").select("variant", "bucket").rows()
+    if not lost:
+        return
+    name, bucket = lost[0]
+    name = f"{name} of {bucket}" if name in variants["variant"] else name
     if len(lost) == decided.height:
-        other = min(known - {""}, default="")
-        fix = f"variants are known by their ids: here {lost[0]!r}, in the answers {other!r}"
+        other = variants["variant"].filter(variants["variant"] != "").min() or ""
+        fix = f"variants are known by their ids: here {name!r}, in the answers {other!r}"
         raise BadInput("no verdict concerns a variant that was answered", where=where, field="variant", fix=fix)
-    if lost:
-        message = f"{len(lost)} of {decided.height} verdicts concern variants without answers, such as {lost[0]!r}"
-        warnings.warn(f"{where}: {message}", stacklevel=caller_level())
+    message = f"{len(lost)} of {decided.height} verdicts concern variants without answers, such as {name!r}"
+    warnings.warn(f"{where}: {message}", stacklevel=caller_level())
+
+
+def _key(decided: pl.DataFrame) -> list[str]:
+    """By what verdicts know their variants: by the bucket, too, where all of them name it."""
+    return ["variant"] if decided["bucket"].null_count() else ["bucket", "variant"]
 
 
 def judge_column(judge: str, answers: pl.DataFrame, suite: pl.DataFrame | None) -> str:
@@ -255,7 +273,7 @@ def _score(data: Answers) -> pl.Expr:
 
 def _verdicts(rows: pl.DataFrame, decided: pl.DataFrame) -> tuple[Array, Array]:
     """Whether each variant is sound to people, NaN where they did not say, and the weights of those verdicts."""
-    key = ["variant"] if decided["bucket"].null_count() else ["bucket", "variant"]
+    key = _key(decided)
     if key == ["variant"] and rows["variant"].is_duplicated().any():
         fix = "give the verdicts a column bucket"
         raise BadInput("variants of several buckets share a name", where="the verdicts", field="variant", fix=fix)

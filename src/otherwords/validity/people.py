@@ -41,6 +41,7 @@ YES = frozenset({"yes", "y", "true", "1", "valid", "keep", "sound", "good", "ok"
 NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
 #: How tables write that there is nothing; what pandas and R write among them. "None" may be an answer.
 BLANK = frozenset({"", "na", "n/a", "nan", "null", "<na>"})
+_TRUE_OR_FALSE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 #: How a file that is a SQLite database begins.
 _SQLITE = b"SQLite format 3\0"
 #: Addresses of PostgreSQL, as `annotate` takes them.
@@ -146,10 +147,12 @@ def _standard(table: pl.DataFrame, where: str) -> pl.DataFrame:
 
 
 def _cast(column: pl.Series, kind: Any, where: str) -> pl.Series:
-    if kind == pl.Boolean and column.dtype == pl.String:
-        column = column.str.to_lowercase().replace_strict({"true": True, "1": True, "false": False, "0": False},
-                                                          default=None, return_dtype=pl.Boolean)  # fmt: skip
     try:
+        if kind == pl.Boolean and column.dtype == pl.String:
+            texts = column.str.strip_chars().str.to_lowercase()
+            return texts.replace_strict({**_TRUE_OR_FALSE, **dict.fromkeys(BLANK)}, return_dtype=kind)
+        if kind == pl.Int64 and column.dtype.is_float():
+            return column.cast(pl.String).str.strip_suffix(".0").cast(kind)  # no 1.5
         return column.cast(kind)
     except pl.exceptions.PolarsError as error:
         what = {pl.Float64: "numbers", pl.Int64: "whole numbers", pl.Boolean: "true or false"}.get(kind, "texts")
