@@ -109,6 +109,24 @@ def test_a_wrong_form_is_refused_with_file_and_key(tmp_path, text, field):
         web.load_form(str(path))
 
 
+def test_questions_that_nobody_can_answer_are_refused(tmp_path):
+    path = tmp_path / "own.toml"
+    again = '\n[[question]]\nname = "again"\nask = "How else?"\nkind = "rewordings"\n'
+    for text, message in (
+        (OWN.replace('"no"', '" "'), "question 1: choices: found ' '"),
+        (OWN.replace('"no"', r'"n\u0000"'), "question 1: choices: found 'n"),
+        (OWN.replace("Is the rewording natural?", " "), "question 1: ask: is missing"),
+        (OWN.replace("Would you say it so?", ""), "title: is missing"),
+        (OWN.replace('choices = ["yes", "no"]', 'most = 5\nends = ["poor"]'), "question 1: ends: found 1"),
+        (OWN + 'expected = "perhaps"', "question 1: expected: found 'perhaps'"),
+        ('title = "T"\nshow = "target"' + again, "rows: found 'variants'; people reword each original once"),
+        ('title = "T"\nshow = "target"' + again + again.replace("again", "more"), "asks for rewordings twice"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(BadInput, match=re.escape(message)):
+            web.load_form(str(path))
+
+
 def test_a_form_that_is_not_toml_is_refused(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text("title = ", encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 from unicodedata import category
 
 from ..errors import BadInput, UnknownName, shorten
-from ..problem import Task, label_key, normalize_spaces
+from ..problem import TASKS, Task, label_key, normalize_spaces
 from ..storage.files import digest, read_toml
 
 #: What a page shows: an original and its variant; one text alone; a reference and several sentences, one of which is
@@ -167,7 +167,7 @@ def form_from(table: Mapping[str, Any], name: str, where: str) -> AnnotationForm
     known = {one.name: one for one in fields_of(AnnotationForm) if one.name not in ("name", "questions")}
     _refuse_unknown(table, {*known, "question"}, where)
     values = {key: _typed(value, known[key].type, where, key) for key, value in table.items() if key != "question"}
-    if "title" not in values:
+    if not values.get("title", "").strip():
         raise BadInput("is missing", where=where, field="title", fix='give one: title = "Is it sound?"')
     rows = table.get("question")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
@@ -183,7 +183,7 @@ def _question(row: Mapping[str, Any], where: str, place: str) -> FormQuestion:
     _refuse_unknown(row, set(known), where, f"{place}: ")
     values = {key: _typed(value, known[key].type, where, f"{place}: {key}") for key, value in row.items()}
     for key in ("name", "ask"):
-        if not values.get(key):
+        if not values.get(key, "").strip():
             raise BadInput("is missing", where=where, field=f"{place}: {key}", fix="a question has a name, and asks")
     if "kind" not in values:
         values["kind"] = "number" if "most" in values else "choice"
@@ -222,8 +222,16 @@ def _check_question(question: FormQuestion, where: str, place: str) -> None:
         raise BadInput(
             "needs two or more different ones", where=where, field=f"{place}: choices", fix='as in ["yes", "no"]'
         )
-    if question.kind == "number" and not 0 <= question.least < question.most:
+    for choice in question.choices:
+        if not 0 < len(plain_text(choice)) <= LONGEST or plain_text(choice) != normalize_spaces(choice):
+            raise BadInput(f"found {shorten(choice)}", where=where, field=f"{place}: choices", fix="give short texts")
+    if question.kind == "number" and not 0 <= question.least < question.most < 10**9:
         raise BadInput("needs 0 <= least < most", where=where, field=f"{place}: most", fix="as in least = 1, most = 5")
+    if len(question.ends) not in (0, 2):
+        raise BadInput(f"found {len(question.ends)}", where=where, field=f"{place}: ends", fix="explain both ends")
+    if question.expected and question.kind != "labels" and question.read(question.expected, TASKS["nli"])[1]:
+        fix = "give an answer to the question"
+        raise BadInput(f"found {question.expected!r}", where=where, field=f"{place}: expected", fix=fix)
     if not 1 <= question.number <= 20:
         raise BadInput(f"found {question.number}", where=where, field=f"{place}: number", fix="ask for 1 to 20 texts")
 
@@ -240,6 +248,11 @@ def _check_form(form: AnnotationForm, where: str) -> None:
     if form.rewords != (form.show == "target"):
         fix = 'people who reword see a target: show = "target" goes with kind = "rewordings", and with no other'
         raise BadInput(f"found {form.show!r}", where=where, field="show", fix=fix)
+    if sum(question.kind == "rewordings" for question in form.questions) > 1:
+        raise BadInput("asks for rewordings twice", where=where, field="question", fix="ask once, with a larger number")
+    if form.rewords and form.rows != "originals":
+        fix = 'people reword each original once: rows = "originals"'
+        raise BadInput(f"found {form.rows!r}", where=where, field="rows", fix=fix)
     if form.rows != "variants" and form.show in ("pair", "reference"):
         fix = f"show = {form.show!r} needs variants; show a problem to ask about originals"
         raise BadInput(f"found {form.rows!r}", where=where, field="rows", fix=fix)
