@@ -221,6 +221,8 @@ def test_settings_of_a_database_stay(suite, tmp_path):
         again = opened(suite, tmp_path, overlap=2)
     assert again.about()["overlap"] == 3
     again.close()
+    with pytest.warns(UserWarning, match="stays: the text that people agree to"):
+        opened(suite, tmp_path, overlap=3, consent="Another text.").close()
 
 
 def test_a_suite_is_not_overwritten_with_its_verdicts(suite):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import re
 import time
@@ -262,6 +263,23 @@ def test_rewordings_with_markup_stay_text(site):
     reply = person.post(f"/item/{item}", {names[0]: MARKUP, "look": "yes"})
     assert "<img" not in reply.text
     assert "&lt;script&gt;" in reply.text
+
+
+def test_a_connection_that_breaks_off_is_no_error_of_the_server(sound):
+    headers = {"host": "localhost", "sec-fetch-site": "same-origin", "content-length": "99",
+               "content-type": "application/x-www-form-urlencoded"}  # fmt: skip
+    scope = {"type": "http", "method": "POST", "path": "/undo", "query_string": b"",
+             "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(make_app(sound, Hosts())(scope, receive, send))
+    assert sent[0]["status"] == 400
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -57,6 +57,7 @@ def make_app(site: Site, hosts: Hosts) -> ASGIApp:
         Route("/static/{name}", _static),
     ]
     handlers: dict[Any, Any] = {HTTPException: _not_found, BodyTooLarge: _too_large, Exception: _failed}
+    handlers[ClientDisconnect] = _not_heard
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False  # no redirect is made of what somebody else wrote
     app.state.site = site
@@ -281,6 +282,11 @@ def _not_found(request: Request, error: Exception) -> Response:
 
 def _too_large(request: Request, error: Exception) -> Response:
     return _message(request, 413, "This is too large.")
+
+
+def _not_heard(request: Request, error: Exception) -> Response:
+    """The connection broke off before all was sent: no error of the server."""
+    return Response(None, 400)
 
 
 def _failed(request: Request, error: Exception) -> Response:

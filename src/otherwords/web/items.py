@@ -148,7 +148,11 @@ def _continued(out: str, key: str, form: AnnotationForm, settings: Settings | No
     about = store.about()
     if about["key"] == key:
         given = {name: value for name, value in asdict(settings).items() if value is not None} if settings else {}
-        if kept := [f"{name}={about[name]}" for name in given if given[name] != about[name] and name != "consent"]:
+        others = (name for name in given if name != "consent" and given[name] != about[name])
+        kept = [f"{name}={about[name]}" for name in others]
+        if settings and settings.consent not in (CONSENT, about["consent"]):
+            kept.append("the text that people agree to")
+        if kept:
             message = f"{store.name}: what it was made with stays: {', '.join(kept)}"
             warnings.warn(message, stacklevel=caller_level())
         return store
