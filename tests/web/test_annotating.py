@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -316,6 +317,25 @@ def test_disagreements_are_adjudicated(site):
     table = web.verdict_table(pages.store)
     assert table.filter("adjudicated").select("annotator", "answer").rows() == [("dana", "unsound")]
     assert decider.get("/overview").status == 403
+
+
+def test_sentences_have_the_numbers_of_the_disagreement(site):
+    pages = site("similarity")
+    for mark in ("0", "100"):
+        person = invited(pages)
+        while found := person.next():
+            item, page = found
+            marks = [mark if one == "Someone is sleeping." else "50" for one in texts(page)[1:]]
+            asked = [name for name in inputs(page) if name[0].isdigit()]
+            names = [name for name in asked if name.endswith("similarity")]
+            fields = dict.fromkeys(asked, "no") | dict(zip(names, marks, strict=True))
+            assert person.post(f"/item/{item}", fields).status == 303
+    for _ in range(4):  # sentences of whom would otherwise have an order of their own
+        decider = invited(pages, "adjudicator")
+        [place] = re.findall(r'href="(/decide/\d+)"', decider.get("/decide").text)
+        page = decider.get(place).text
+        [number] = re.findall(r"similarity of sentence (\d)", page)
+        assert texts(page)[int(number)] == "Someone is sleeping."
 
 
 @pytest.mark.parametrize(("marks", "count"), [(("4", "5"), 0), (("3", "5"), 4)])

@@ -172,6 +172,19 @@ def test_the_keyboard_alone_will_do(browser, site):
     assert sorted(table.filter(table["question"] == "fluency")["answer"]) == ["4", "5", "5"]
 
 
+def test_digits_lead_to_numbers_that_are_typed(browser, site):
+    with joined(browser, site("similarity", number=1)) as visit:
+        keys, reached = visit.page.keyboard, "document.activeElement.matches('#item input[type=number]')"
+        reach(visit.page, "#item input[type=number]")
+        while visit.page.evaluate(reached):
+            keys.type("75")
+            keys.press("Tab")
+            keys.press("1")
+            keys.press("1")
+        strike(visit.page, "Enter")
+        assert not visit.page.locator(".summary").count()
+
+
 def strike(page, key):
     """Press a key that leads to another page."""
     with page.expect_navigation():

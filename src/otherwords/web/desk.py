@@ -199,7 +199,7 @@ def _page(asking: Asking, item: int) -> Page:
 
 def _view(asking: Asking, item: int, **given: Any) -> View:
     site = asking.site
-    return view_page(_page(asking, item), site.form, site.task, asking.who, site.about["seed"], **given)
+    return view_page(_page(asking, item), site.form, site.task, None, site.about["seed"], **given)
 
 
 def show_dispute(asking: Asking) -> Response:

@@ -109,10 +109,13 @@ class View(NamedTuple):
 
 
 def view_page(
-    page: Page, form: AnnotationForm, task: Task, person: Person, seed: int,
+    page: Page, form: AnnotationForm, task: Task, person: Person | None, seed: int,
     answers: Given | None = None, errors: Given | None = None,
 ) -> View:  # fmt: skip
-    """An item as its form shows it to a person, with what they answered and what is wrong with that."""
+    """An item as its form shows it to a person, with what they answered and what is wrong with that.
+
+    Each annotator has an order of sentences of their own; for nobody in particular, it is that of the disagreements.
+    """
     given, wrong = page.answers if answers is None else answers, errors or {}
     is_on_tabs = form.show == "target" and page.label in task.targets  # whose names say which is plausible
     label = FIELD_NAMES.get(page.label, page.label) if form.label == "shown" and not is_on_tabs else ""
@@ -121,7 +124,7 @@ def view_page(
     elif form.show == "reference":
         name = page.fields[0]
         context = [Text("Reference", page.original[name])]
-        order = page.order(seed, person)
+        order = page.order(seed, person) if person else range(len(page.parts))
         sections = [
             Section([Text("", page.parts[part][name])], _asked(part, form, task, given, wrong), heading=f"Sentence {n}")
             for n, part in enumerate(order, 1)

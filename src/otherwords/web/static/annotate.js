@@ -14,8 +14,9 @@ function choose(digit) {
   const found = open && open.querySelectorAll("input[type=radio]")[digit - 1];
   if (!found) return;
   found.checked = true;
-  const next = all.find((one) => !one.querySelector("input:checked"));
-  (next ? next.querySelector("input") : document.getElementById("save")).focus();
+  const asked = [...document.querySelectorAll("#item fieldset.question, #item input[type=number]")];
+  const next = asked.find((one) => (one.matches("input") ? !one.value : !one.querySelector("input:checked")));
+  (next ? next.querySelector("input") || next : document.getElementById("save")).focus();
 }
 
 document.addEventListener("keydown", (event) => {
