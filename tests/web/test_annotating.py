@@ -112,6 +112,14 @@ def test_a_skipped_page_goes_to_somebody_else(site):
     assert len(judge_all(invited(pages), sound="sound")) == 1
 
 
+def test_a_page_that_everybody_skips_keeps_nobody_from_the_next_batch(site):
+    pages = site("sound", number=1)
+    for person in (invited(pages), invited(pages)):
+        item, _ = person.next()
+        person.post(f"/item/{item}/skip", {"reason": "The text is broken"})
+        assert len(judge_all(person, sound="sound")) == 3
+
+
 @pytest.mark.parametrize("fields", [{}, {"reason": "because"}, {"reason": "Another reason", "words": "  "}])
 def test_a_page_is_not_skipped_without_a_reason(site, fields):
     person = invited(site("sound"))

@@ -143,11 +143,8 @@ def _own(person: Person) -> sa.ColumnElement[bool]:
 def draw_batch(connection: sa.Connection, about: Mapping[str, Any]) -> bool:
     """Draw the next batch, with the probabilities that the mode gives now; False where all items were drawn.
 
-    Nobody draws while a batch has pages that nobody has seen: probabilities rest on all verdicts before them.
+    Pages of earlier batches that are left are those that somebody skipped or wrote: others get them first.
     """
-    unseen = sa.select(ITEMS.c.id).where(ITEMS.c.batch.is_not(None), ITEMS.c.taken == 0, ITEMS.c.is_test.is_(False))
-    if connection.execute(unseen.limit(1)).first():
-        return False
     table = _design_table(connection, about)
     if table["asked"].all():
         return False
