@@ -338,6 +338,9 @@ def test_test_items_need_known_answers(suite, tmp_path):
     wrong = write_rows(tmp_path / "wrong.jsonl", [NLI[0], {**NLI[1], "answer:sound": "perhaps"}])
     with refuses(BadInput, field="answer:sound"):
         web.open_project([suite], "sound", str(tmp_path / "v.db"), tests=wrong)
+    same = write_rows(tmp_path / "same.jsonl", [NLI[0], {**NLI[0], "id": "s", "of": "a", "answer:similarity": "100"}])
+    with pytest.raises(BadInput, match="'s': rewords 0 texts; the form similarity compares single sentences"):
+        web.open_project([suite], "similarity", str(tmp_path / "v.db"), tests=same)
     assert not (tmp_path / "v.db").exists()
 
 
@@ -348,6 +351,17 @@ def test_variants_that_reword_two_texts_are_left_out_of_comparisons(tmp_path):
         store = opened(source, tmp_path, "similarity")
     assert items_of(store).height == 1
     store.close()
+
+
+def test_ratings_of_whole_problems_are_no_rewordings(suite, tmp_path):
+    form = tmp_path / "own.toml"
+    asked = [f'[[question]]\nname = "{name}"\nask = "?"\n' for name in ("similarity", "grammatical")]
+    form.write_text(f'title = "T"\nshow = "problem"\n{asked[0]}most = 9\n{asked[1]}choices = ["yes", "no"]\n')
+    with closing(opened(suite, tmp_path, str(form))) as store:
+        (kim,) = web.invite(store)
+        page = next_page(store, kim.person, store.about())
+        assert save(store, kim.person, page, {(0, "similarity"): "9", (0, "grammatical"): "yes"})
+        assert web.rewordings(store) == []
 
 
 def test_an_export_needs_something_to_export(suite, tmp_path):

@@ -102,7 +102,9 @@ def _write_card(store: Store, out: str) -> int:
 
 
 def _asks_similarity(form: AnnotationForm) -> bool:
-    return {"similarity", "grammatical"} <= {question.name for question in form.questions}
+    kinds = {question.name: question.kind for question in form.questions}
+    asked = (kinds.get("similarity"), kinds.get("grammatical"))
+    return form.show == "reference" and asked == ("number", "choice")
 
 
 def rewordings(store: Store) -> list[dict[str, Any]]:
@@ -177,7 +179,7 @@ def _rated(store: Store) -> Iterator[tuple[str, str, str, float]]:
         page = json.loads(row.content)
         field = page["fields"][0]
         yes = [answer == "yes" for answer in given.get("grammatical", [])]
-        if given and 2 * sum(yes) > len(yes):
+        if "similarity" in given and 2 * sum(yes) > len(yes):
             similarity = mean(float(one) for one in given["similarity"])
             yield row.bucket, field, page["parts"][row.number][field], similarity
 

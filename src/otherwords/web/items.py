@@ -321,17 +321,20 @@ def known_items(path: str, form: AnnotationForm, task: Task) -> list[Item]:
     for bucket in reworded(table, task):
         for row in bucket.variants if form.rows == "variants" else (bucket.problem, *bucket.variants):
             if expected := _expected(row, form, names, task, path):
-                found.append(_known_item(bucket.problem, row, expected, form))
+                found.append(_known_item(bucket.problem, row, expected, form, path))
     if not found:
         raise BadInput("has no row with a known answer", where=path, fix=f"fill in {KNOWN}{names[0]}")
     return found
 
 
-def _known_item(problem: Problem, row: Problem, expected: Mapping[str, str], form: AnnotationForm) -> Item:
+def _known_item(problem: Problem, row: Problem, expected: Mapping[str, str], form: AnnotationForm, where: str) -> Item:
     """A page that cannot be told from the others: one of a reference has a control, too."""
     changed = tuple(changed_fields(problem, row))
     parts = [ItemPart(row.id, _texts(row), expected=expected)]
     if form.show == "reference":
+        if len(changed) != 1:
+            fix = f"the form {form.name} compares single sentences; the reference itself is on every page"
+            raise BadInput(f"rewords {len(changed)} texts", where=f"{where}, {row.id!r}", fix=fix)
         name = changed[0]
         parts = [ItemPart(row.id, {name: row.text[name]}, expected=expected), _control(problem, name, form)]
     return Item(problem.id, _texts(problem), problem.label or "", tuple(parts), changed, is_test=True)
