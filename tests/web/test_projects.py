@@ -156,6 +156,8 @@ def test_the_most_useful_next_needs_a_form_that_says_what_is_sound(tmp_path):
     for form in ("grammar", "label", "paraphrase"):
         with refuses(BadInput, field="most_useful_next"):
             opened(run, tmp_path, form, mode="most_useful_next")
+    with pytest.raises(BadInput, match="the form paraphrase asks about originals, which do not flip; use the mode"):
+        opened(run, tmp_path, "paraphrase", mode="flips_first")
 
 
 def test_the_same_suite_and_form_go_on_and_others_are_refused(suite, tmp_path):
@@ -260,6 +262,9 @@ def test_an_address_that_nobody_answers_at_is_refused_without_its_password(suite
         address = f"postgresql://kim:secret@127.0.0.1:{free.getsockname()[1]}/db"
         with pytest.raises(BadInput, match="cannot be reached") as caught:
             web.open_project([suite], "sound", address)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(BadInput, match="is neither a file nor a PostgreSQL address") as caught:
+        web.open_project([suite], "sound", "mysql://kim:secret@host/x")
     assert "secret" not in str(caught.value)
 
 

@@ -53,7 +53,11 @@ def annotate(
     annotators: Annotated[
         int,
         typer.Option(
-            "--annotators", metavar="N", help="How many annotators there should be; missing ones are invited.", min=0
+            "--annotators",
+            metavar="N",
+            help="How many annotators there should be; missing ones are invited.",
+            min=0,
+            max=1000,
         ),
     ] = 2,
     overlap: Annotated[

@@ -165,12 +165,15 @@ def _continued(out: str, key: str, form: AnnotationForm, settings: Settings | No
 
 def _refuse_mode(settings: Settings, items: Sequence[Item], form: AnnotationForm) -> None:
     """Refuse a mode that needs what the suite does not have, or the form does not ask."""
-    if settings.mode != "sample" and not any(item.flips for item in items):
-        fix = "give the folder of a run with answers, or use the mode sample"
-        raise BadInput("needs to know which variants flip", field=settings.mode, fix=fix)
+    if settings.mode != "sample" and form.rows == "originals":
+        fix = "use the mode sample"
+        raise BadInput(f"the form {form.name} asks about originals, which do not flip", field=settings.mode, fix=fix)
     if settings.mode == "most_useful_next" and not _says_what_is_sound(form):
         fix = "use a form such as sound or label-preserved, or the mode flips_first"
         raise BadInput(f"the form {form.name} does not say which variants are sound", field=settings.mode, fix=fix)
+    if settings.mode != "sample" and not any(item.flips for item in items):
+        fix = "give the folder of a run with answers, or use the mode sample"
+        raise BadInput("needs to know which variants flip", field=settings.mode, fix=fix)
 
 
 def _says_what_is_sound(form: AnnotationForm) -> bool:

@@ -282,6 +282,8 @@ def exists(name: str) -> bool:
 
 
 def _refuse_place(name: str) -> None:
+    if "://" in name:
+        raise BadInput("is neither a file nor a PostgreSQL address", where=_shown(name), fix=f"use {_ADDRESS}")
     path = Path(name)
     if path.exists() or path.is_symlink():
         raise BadInput("already exists", where=name, fix="name another file, or remove it")
