@@ -156,6 +156,11 @@ def test_the_most_useful_next_needs_a_form_that_says_what_is_sound(tmp_path):
     for form in ("grammar", "label", "paraphrase"):
         with refuses(BadInput, field="most_useful_next"):
             opened(run, tmp_path, form, mode="most_useful_next")
+    own = tmp_path / "own.toml"
+    for answers in ('["sound", "odd"]', '["yes", "no"]\noptional = true'):
+        own.write_text(f'title = "T"\n[[question]]\nname = "sound"\nask = "?"\nchoices = {answers}\n')
+        with pytest.raises(BadInput, match="the form own does not say which variants are sound"):
+            opened(run, tmp_path, str(own), mode="most_useful_next")
     with pytest.raises(BadInput, match="the form paraphrase asks about originals, which do not flip; use the mode"):
         opened(run, tmp_path, "paraphrase", mode="flips_first")
 

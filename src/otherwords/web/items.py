@@ -178,11 +178,16 @@ def _refuse_mode(settings: Settings, items: Sequence[Item], form: AnnotationForm
 
 def _says_what_is_sound(form: AnnotationForm) -> bool:
     """Whether answers mean, by the usual rules, that a variant is sound or not."""
-    names = {one.name for one in form.questions if one.kind in ("choice", "number")}
-    if any(set(rule.questions) <= names for rule in USUAL):
-        return True
-    first = form.questions[0]
-    return len(form.questions) == 1 and first.kind == "choice" and {*map(str.lower, first.choices)} <= YES | NO
+    asked = {one.name: one for one in form.questions if one.kind in ("choice", "number")}
+    rule = next((rule for rule in USUAL if set(rule.questions) <= set(asked)), None)
+    if rule is None and len(form.questions) > 1:
+        return False
+    kind = "number" if rule and rule.is_rating else "choice"
+    names = rule.questions if rule else tuple(asked)
+    answers = {one.lower() for name in names if kind == "choice" for one in asked[name].choices}
+    if not names or not answers <= YES | NO:
+        return False
+    return all(asked[name].kind == kind and not asked[name].optional for name in names)
 
 
 def _fill(connection: sa.Connection, items: Sequence[Item], form: str, seed: int) -> None:
