@@ -197,6 +197,12 @@ def test_annotators_are_held_against_the_others():
     assert report.disagreements[0]["answers"] == {"P0": "yes", "P1": "yes", "P2": "no"}
 
 
+def test_an_order_of_words_is_told():
+    rows = long([["good", "fair"], ["poor", "poor"]])
+    with pytest.warns(UserWarning, match="sound: taken in alphabetical order: fair, good, poor; if that is not"):
+        agreement(read_verdicts(rows), level="ordinal", replicates=2)
+
+
 def test_clusters_widen_the_interval():
     """Twenty copies of one item say no more than one: as one cluster they are drawn together."""
     random = np.random.default_rng(3)

@@ -6,6 +6,7 @@ different numbers of ratings as in Gwet 2014; Krippendorff 2011, "Computing Krip
 and 2014. Tests hold them against the examples that these publications print.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, setting
+from ..errors import BadInput, caller_level, setting
 from ..storage import tables
 from ..storage.in_memory import AnyTable, frame_or_name
 from ..validity.people import read_verdicts
@@ -357,6 +358,9 @@ class _Table:
         numeric = all(texts[name].null_count() == numbers[name].null_count() for name in texts.columns)
         codes, values = coded((numbers if numeric else texts).to_numpy().astype(object))
         level = level or cls._usual(values, numeric)
+        if level == "ordinal" and not numeric and 2 < len(values) <= _CHOICES:
+            message = f"{rows['question'][0]}: taken in alphabetical order: {', '.join(values)}"
+            warnings.warn(f"{message}; if that is not their order, give numbers", stacklevel=caller_level())
         where = rows.unique("bucket") if "cluster" in rows.columns else None
         key = pl.col("bucket").fill_null(pl.col("variant"))
         known = wide if where is None else wide.join(where.select("bucket", "cluster"), on="bucket", how="left")
