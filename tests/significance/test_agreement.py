@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import polars as pl
 import pytest
@@ -143,6 +145,19 @@ def test_where_all_answers_are_the_same_there_is_no_value():
     assert cohen_kappa(*same.T) is None
     assert krippendorff_alpha(same) is None
     assert fleiss_kappa([[3, 0], [3, 0]]) is None
+    assert krippendorff_alpha([[0.7, 0.7]] * 7 + [[None, 0.1]], "interval") is None
+
+
+def test_a_scale_of_a_hundred_marks_needs_no_matrix_for_each_item():
+    random = np.random.default_rng(5)
+    ratings = random.integers(0, 101, (2_000, 1)) + random.integers(0, 2, (2_000, 2))
+    rows = read_verdicts(long(ratings.tolist()))
+    tracemalloc.start()
+    alpha = agreement(rows, replicates=20).questions[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (alpha.measure, alpha.level, round(alpha.value, 2)) == ("alpha", "interval", 1.0)
+    assert peak < 60e6  # 2,000 tables of 101 x 101 are 160 MB
 
 
 def test_annotators_may_be_called_as_columns_are(tmp_path):

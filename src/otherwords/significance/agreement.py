@@ -9,6 +9,7 @@ and 2014. Tests hold them against the examples that these publications print.
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -162,17 +163,19 @@ def _cohen(codes: Array, size: int) -> _Sums:
         both = np.flatnonzero((codes[:, one] >= 0) & (codes[:, other] >= 0))
         rows[both, place, codes[both, one], codes[both, other]] = 1
 
-    def combine(sums: Array) -> Array:
-        tables = sums.reshape(len(sums), len(pairs), size, size)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tables = tables / tables.sum(axis=(2, 3), keepdims=True)
-        observed = np.trace(tables, axis1=2, axis2=3)
-        kappas = _beyond_chance(observed, (tables.sum(axis=3) * tables.sum(axis=2)).sum(axis=2))
-        known = ~np.isnan(kappas)
-        total = np.where(known, kappas, 0).sum(axis=1)
-        return np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
+    return _Sums(rows.reshape(len(codes), -1), partial(_mean_kappa, pairs=len(pairs), size=size))
 
-    return _Sums(rows.reshape(len(codes), -1), combine)
+
+def _mean_kappa(sums: Array, pairs: int, size: int) -> Array:
+    """The mean of Cohen's kappa over pairs of annotators, from their tables one after the other."""
+    tables = sums.reshape(len(sums), pairs, size, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tables = tables / tables.sum(axis=(2, 3), keepdims=True)
+    observed = np.trace(tables, axis1=2, axis2=3)
+    kappas = _beyond_chance(observed, (tables.sum(axis=3) * tables.sum(axis=2)).sum(axis=2))
+    known = ~np.isnan(kappas)
+    total = np.where(known, kappas, 0).sum(axis=1)
+    return np.where(known.any(axis=1), total / np.maximum(known.sum(axis=1), 1), np.nan)
 
 
 def _fleiss(counts: Array) -> _Sums:
@@ -213,6 +216,8 @@ def _gwet(counts: Array, places: Array | None) -> _Sums:
 
 def _alpha(counts: Array, places: Array, level: str) -> _Sums:
     """For each item: its part of the matrix of coincidences."""
+    if level == "interval":
+        return _alpha_of_differences(counts, places)
     size, n = counts.shape[1], counts.sum(axis=1)
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(size))
     rows = np.where(n[:, None, None] > 1, pairs / np.maximum(n - 1, 1)[:, None, None], 0.0)
@@ -220,7 +225,7 @@ def _alpha(counts: Array, places: Array, level: str) -> _Sums:
     def combine(sums: Array) -> Array:
         seen = sums.reshape(-1, size, size)
         totals = seen.sum(axis=2)
-        far, whole = _distances(totals, places, level), totals.sum(axis=1)
+        far, whole = _distances(totals, level), totals.sum(axis=1)
         expected = totals[:, :, None] * totals[:, None, :] - totals[:, :, None] * np.eye(size)
         apart, by_chance = (seen * far).sum(axis=(1, 2)), (expected * far).sum(axis=(1, 2))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -229,12 +234,26 @@ def _alpha(counts: Array, places: Array, level: str) -> _Sums:
     return _Sums(rows.reshape(len(counts), -1), combine)
 
 
-def _distances(totals: Array, places: Array, level: str) -> Array:
+def _alpha_of_differences(counts: Array, places: Array) -> _Sums:
+    """The same from how many answers an item has, their sum and their squares: scales may have a hundred answers."""
+    counts, marks = counts * (counts.sum(axis=1, keepdims=True) > 1), places - places[0]
+    n, first, second = counts.sum(axis=1), counts @ marks, counts @ marks**2
+    rows = np.column_stack([n, first, second, 2 * (n * second - first**2) / np.maximum(n - 1, 1)])
+
+    def combine(sums: Array) -> Array:
+        n, first, second, apart = sums.T
+        by_chance = 2 * (n * second - first**2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(by_chance > 1e-12 * n * second, 1 - (n - 1) * apart / by_chance, np.nan)
+
+    return _Sums(rows, combine)
+
+
+def _distances(totals: Array, level: str) -> Array:
     """Squared distances of answers: (replicates, answers, answers)."""
     if level == "nominal":
-        return np.broadcast_to(1 - np.eye(len(places)), (len(totals), len(places), len(places)))
-    if level == "interval":
-        return np.broadcast_to((places[:, None] - places) ** 2, (len(totals), len(places), len(places)))
+        size = totals.shape[1]
+        return np.broadcast_to(1 - np.eye(size), (len(totals), size, size))
     middle = totals.cumsum(axis=1) - totals / 2  # how many answers lie below the middle of each
     return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
 
@@ -428,12 +447,18 @@ def _annotators(question: str, table: _Table, rows: pl.DataFrame) -> list[Annota
         most = others.max(axis=1)
         decided = (most > 0) & ((others == most[:, None]).sum(axis=1) == 1)
         agreed = (others.argmax(axis=1) == own[answered])[decided]
-        pairs = [table.codes[:, [place, other]] for other in range(len(table.names)) if other != place]
-        kappas = [one for pair in pairs if (one := _value(_cohen(pair, len(table.values)))) is not None]
+        pairs = [_pair_kappa(own, other, len(table.values)) for other in np.delete(table.codes, place, axis=1).T]
+        kappas = [one for one in pairs if not np.isnan(one)]
         share = float(agreed.mean()) if len(agreed) else None
         kappa = float(np.mean(kappas)) if kappas else None
         found.append(Annotator(question, name, len(answered), share, kappa, seconds.get(name)))
     return found
+
+
+def _pair_kappa(one: Array, other: Array, size: int) -> float:
+    both = (one >= 0) & (other >= 0)
+    table = np.bincount(one[both] * size + other[both], minlength=size * size)
+    return float(_mean_kappa(table[None], 1, size)[0])
 
 
 def _disagreements(question: str, table: _Table) -> list[dict[str, Any]]:
