@@ -46,6 +46,8 @@ def test_where_everything_is_judged_it_is_the_plain_share_among_sound_variants()
         assert float(found.value) == pytest.approx(value, abs=1e-12)
     alone = powered_share(rows, trust=0.0)
     assert (float(alone.low), float(alone.high)) == pytest.approx((float(plain[0]), float(plain[1])), abs=1e-9)
+    same = np.ones(len(truth))
+    assert not np.signbit(powered_share(cluster_sums(hits, same, same, same, cluster)).trust)  # "trusted -0.00"
 
 
 def test_a_perfect_judge_is_trusted_and_a_useless_one_is_not():

@@ -146,6 +146,8 @@ def test_answers_that_are_no_verdict_are_refused():
 def test_an_answer_may_be_named_and_a_label_may_be_right():
     rows = [{"id": f"v{n}", "question": "error", "answer": one} for n, one in enumerate(("none", "Tense", "None "))]
     assert decide(read_verdicts(rows), Sound.parse("error=none"))["sound"].to_list() == [True, False, True]
+    with pytest.raises(BadInput, match="error: nobody answered 'nothing'; available: none, tense"):
+        decide(read_verdicts(rows), Sound.parse("error=nothing"))
     said = [{"id": f"v{n}", "question": "label", "answer": one} for n, one in enumerate(("Entailment", "neutral", "x"))]
     known = against_gold(read_verdicts(said), {"v0": "entailment", "v1": "contradiction"})
     assert usual_rule(known) == Sound(("label",))

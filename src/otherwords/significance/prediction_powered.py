@@ -107,7 +107,7 @@ def powered_share(rows: Array, confidence: float = 0.95, trust: float | None = N
         own, judged = _influences(each, sums, value)
         square = (judged**2).sum(axis=-1) + _against(sums, value)
         with np.errstate(invalid="ignore", divide="ignore"):
-            best = np.clip(-(own * judged).sum(axis=-1) / square, 0, 1)
+            best = np.clip(0 - (own * judged).sum(axis=-1) / square, 0, 1)  # no -0.0
         chosen = np.where(np.isfinite(square) & (square > 0), best, 0.0)
         chosen = np.where(_sound_sum(sums, chosen) > 0, chosen, 0.0)
         value = _share(sums, chosen)

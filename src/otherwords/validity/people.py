@@ -286,6 +286,9 @@ def _marks(own: pl.DataFrame, rule: Sound, where: str) -> pl.Series:
         marks, fix = texts.cast(pl.Float64, strict=False), "give a number"
         marks = marks.set(marks.is_infinite() | marks.is_nan(), None)
     elif rule.answer:
+        if rule.answer not in texts:
+            fix = f"available: {', '.join(texts.unique().sort()[:20])}"
+            raise BadInput(f"nobody answered {rule.answer!r}", where=where, field=rule.questions[0], fix=fix)
         return (texts == rule.answer).cast(pl.Float64)
     else:
         known = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0), "1.0": 1.0, "0.0": 0.0}
