@@ -419,6 +419,16 @@ def test_remarks_are_no_answers_that_agree(site):
     assert "| fluency |" in web.data_card(pages.store)
 
 
+def test_rewordings_are_no_answers_that_agree(site):
+    pages = site("paraphrase")
+    for person in (invited(pages), invited(pages)):
+        item, _ = person.next()
+        words = {f"0.hypothesis:{n}": f"In word {n} by {person.cookie[-4:]}" for n in (1, 2, 3)}
+        assert person.post(f"/item/{item}", words).status == 303
+    assert "Krippendorff" not in invited(pages, "owner").get("/overview").text
+    assert "nobody has answered a question with choices or marks" in web.data_card(pages.store)
+
+
 def test_the_card_counts_what_was_skipped_and_why(site):
     pages = site("sound")
     assert "| pages skipped | 0 |" in web.data_card(pages.store)

@@ -45,8 +45,8 @@ def verdict_table(store: Store) -> pl.DataFrame:
 
 def counted_answers(store: Store) -> pl.DataFrame:
     """The verdicts whose agreement can be had: what people type where they like is not among them."""
-    form, _ = stored_form(store.about())
-    typed = [one.name for one in form.questions if one.kind == "text"]
+    form, task = stored_form(store.about())
+    typed = [name for name, question, _ in form.asked(task) if question.kind in ("text", "rewordings")]
     return verdict_table(store).filter(~pl.col("question").is_in(typed))
 
 
@@ -242,8 +242,12 @@ def _card_table(store: Store, about: Mapping[str, Any], form: AnnotationForm, ta
 
 def _agreed(store: Store) -> Iterator[str]:
     """A row for each question and coefficient; what was adjudicated does not count."""
+    answers = counted_answers(store)
+    if not answers.height:
+        yield "Not known: nobody has answered a question with choices or marks."
+        return
     try:
-        found = agreement(counted_answers(store), bucket_clusters(store))
+        found = agreement(answers, bucket_clusters(store))
     except BadInput as error:
         yield f"Not known: {error.message}."
         return
