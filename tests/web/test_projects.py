@@ -17,7 +17,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords import web
 from otherwords.errors import BadInput, UnknownName
-from otherwords.web import people
+from otherwords.web import assignment, people
 from otherwords.web.assignment import next_page, save
 from otherwords.web.store import ASSIGNMENTS, ITEMS
 
@@ -81,6 +81,14 @@ def test_the_same_seed_draws_the_same_items_and_orders(many, tmp_path):
         found.append((judge(store, "kim", 5), items_of(store).filter(pl.col("batch") == 1)["content"].to_list()))
         store.close()
     assert found[0] == found[1]
+
+
+def test_the_next_page_does_not_read_the_whole_suite(suite, tmp_path):
+    with closing(opened(suite, tmp_path)) as store, store.reading() as connection:
+        for query in (assignment._FIRST_OPEN, assignment._PROGRESS, assignment._FIRST_LEFT_LYING):
+            known = dict.fromkeys(query.compile().params, 1)
+            plan = connection.execute(sa.text(f"explain query plan {query.text}"), known).all()
+            assert "INDEX open_items" in str(plan)
 
 
 def test_no_item_is_given_to_more_people_than_it_should(many, tmp_path):

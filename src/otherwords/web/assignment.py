@@ -58,13 +58,13 @@ _NOT_HAD = (
     "not exists (select 1 from assignments where person = :person and item = items.id) "
     "and (author is null or replace('|' || author || '|', '|' || :pseudonym || '|', '') = '|' || author || '|')"
 )
-_OPEN = "batch is not null and not is_test and taken < :overlap"
+_OPEN = "batch >= 1 and not is_test and taken < :overlap"  # `is not null` would read all items
 #: The order of a person: a page that somebody has begun first, then by the person's own factor.
 _IN_ORDER = f"order by batch, case when taken > 0 then 0 else 1 end, cast(id as bigint) * :factor % {_PRIME} limit 1"
 _FIRST_OPEN = sa.text(f"select id from items where {_OPEN} and {_NOT_HAD} {_IN_ORDER}")
 _FIRST_TEST = sa.text(f"select id from items where is_test and {_NOT_HAD} {_IN_ORDER}")
 _FIRST_LEFT_LYING = sa.text(
-    f"select id from items where batch is not null and not is_test and {_NOT_HAD} and taken - (select count(*) "
+    f"select id from items where batch >= 1 and not is_test and {_NOT_HAD} and taken - (select count(*) "
     "from assignments where item = items.id and done_at is null and skipped is null and given_at < :stale) < :overlap "
     f"{_IN_ORDER}"
 )
