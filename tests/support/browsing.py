@@ -6,8 +6,8 @@ axe-core look for what keeps people from using it. Tests take the fixture `brows
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
+import lzma
 import os
 import shutil
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Width and height of a telephone, a tablet and a desk, in CSS pixels: what screenshots are taken at.
 SIZES = {"narrow": (380, 800), "middle": (800, 1000), "wide": (1400, 900)}
-AXE = Path(__file__).parent / "axe" / "axe.min.js.gz"
+AXE = Path(__file__).parent / "axe" / "axe.min.js.xz"
 #: How badly a fault keeps people out, as axe-core grades it; lesser grades are matters of taste.
 SERIOUS = ("serious", "critical")
 
@@ -95,7 +95,7 @@ def _note(visit: Visit, message: ConsoleMessage) -> None:
 
 @cache
 def _axe() -> str:
-    return gzip.decompress(AXE.read_bytes()).decode()
+    return lzma.decompress(AXE.read_bytes()).decode()
 
 
 def serious_faults(page: Page, within: str = "") -> list[str]:
