@@ -154,6 +154,10 @@ def test_labels_are_sound_where_they_are_right(answers, verdicts):
             {"verdicts": [{"id": "b0-0", "question": "label", "answer": "E"}]},
             "the verdicts: label: found 'E'; the labels in the answers are no, yes",
         ),
+        (
+            {"verdicts": [{"id": f"b{n}-0", "verdict": "yes", "probability": (0.5, None)[n]} for n in (0, 1)]},
+            "the verdicts: probability: batch 1 lacks some; give all of a batch a probability, or none",
+        ),
         ({"verdicts": [{"id": "b0-0", "verdict": "yes"}], "sound": "x>"}, "sound: cannot read 'x>'; write QUESTION"),
         (
             {"verdicts": [{"id": "b0-0", "verdict": "yes"}], "pool_templates": True},

@@ -100,6 +100,7 @@ def read_people(
         table = against_gold(table, dict(zip(names, label_texts(answers["gold"]), strict=True)))
     rule = Sound.parse(sound, setting("--sound", "sound")) if sound else usual_rule(table, where)
     decided = decide(table, rule, where)
+    _refuse_half_known(decided, where)
     _warn_unknown(decided, answers, where)
     column = judge_column(judge, answers, suite)
     return People(decided, str(rule) or "yes", column, unsound), with_judge(answers, suite, column)
@@ -112,6 +113,15 @@ def _refuse_other_labels(verdicts: pl.DataFrame, answers: pl.DataFrame, where: s
     if given and not {*map(label_key, given)} & {*map(label_key, known)}:
         fix = f"the labels in the answers are {', '.join(sorted(known))}"
         raise BadInput(f"found {shorten(', '.join(given))}", where=where, field="label", fix=fix)
+
+
+def _refuse_half_known(decided: pl.DataFrame, where: str) -> None:
+    """Refuse batches of which some probabilities are known: the others would stand for nearly all variants."""
+    known = decided.group_by("batch").agg(pl.col("probability").is_not_null().mean()).sort("batch")
+    for batch, share in known.rows():
+        if 0 < share < 1:
+            fix = "give all of a batch a probability, or none, or number the others as a batch of their own"
+            raise BadInput(f"batch {batch} lacks some", where=where, field="probability", fix=fix)
 
 
 def _warn_unknown(decided: pl.DataFrame, answers: pl.DataFrame, where: str) -> None:
