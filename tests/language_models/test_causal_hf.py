@@ -21,7 +21,7 @@ SHOTS = "".join(f"Premise: A man number {n} sleeps.\nHypothesis: He is awake.\nA
 ENDS = ["A dog runs in the park", "It rains", "No cat sleeps while it rains and a dog runs", "A man sleeps " * 5]
 WORDS = [" yes", " no", " maybe", " never"]
 #: Architectures whose prefix can be shared, and those where it must not be.
-SHARED, NOT_SHARED = ("llama", "gpt2"), ("mistral",)
+SHARED, NOT_SHARED = ("llama", "gpt2"), ("mistral", "falcon")
 MORE_SHARED, MORE_NOT_SHARED = ("qwen2", "opt", "gpt_neox"), ("gemma2", "bloom")
 
 
@@ -75,7 +75,7 @@ def test_log_probabilities_are_those_of_a_plain_forward_pass(opened, prefixes, f
     expected = [[directly(model, one.text, word, first) for word in WORDS] for one in requests]
     assert np.abs(found - np.array(expected)).max() < 1e-4
     assert np.ptp(found, axis=0).min() > 0.01  # the prompts are told apart
-    used = [length for length in prefixes if length > 100]
+    used = [length for length in prefixes if length > 100 and any(model._prefixes.values())]
     assert bool(used) == (family in (*SHARED, *MORE_SHARED))
 
 

@@ -144,6 +144,7 @@ CAUSAL: dict[str, dict[str, Any]] = {
     "mistral": {**_GROUPED, "sliding_window": 40},
     "gemma2": {**_GROUPED, "head_dim": 8, "sliding_window": 40, "query_pre_attn_scalar": 8},
     "bloom": {"hidden_size": 32, "n_layer": 2, "n_head": 4},
+    "falcon": {**_DECODER, "new_decoder_architecture": True, "num_kv_heads": 2},
 }
 _CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -76,6 +76,8 @@ def continuing(model: Any, prefix: Prefix) -> Iterator[None]:
     config._attn_implementation = NAME
     try:
         yield
+    except TypeError as error:  # such layers miss the mask that they were not given
+        raise NotShareableError("its layers have an attention of their own") from error
     finally:
         config._attn_implementation = usual
         _in_use.reset(token)
