@@ -164,6 +164,17 @@ def test_names_of_variables_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_without_an_end_do_not_go_to_another_server() -> None:
     with pytest.raises(BadInput, match="the options have no end"):
         endpoint_of("tiny(url=http://127.0.0.1:8080/v1")
+    for wrong in (
+        "(http://host/v1)",
+        "(sk-a1B2c3)",
+        " url=http://host/v1",
+        ", url = host",
+        "@http://host/v1",
+        "http://host",
+    ):
+        with pytest.raises(BadInput, match=r"^api:(tiny)?: its name holds an address or options, and no url"):
+            endpoint_of(wrong if wrong.startswith("http:") else f"tiny{wrong}")
+    assert endpoint_of("org/a model (1).gguf", url="http://127.0.0.1:8080/v1").model == "org/a model (1).gguf"
     with pytest.raises(BadInput, match="has what JSON has not"):
         endpoint_of("tiny", extra={"top_k": float("inf")})
 

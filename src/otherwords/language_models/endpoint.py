@@ -35,6 +35,8 @@ HIDDEN = "[key]"
 _SHORTEST = 6
 #: Characters without a break from which on a name is taken for a key, unless it is in capitals without digits.
 _RANDOM = 16
+#: What is no name of a model: it was to say where that is, and would go to another server.
+_OPTIONS = re.compile(r"[@,\[{]?\s*(?:https?://|url\s*=)|\(", re.I)
 #: Half of a character.
 _HALF = re.compile("[\ud800-\udfff]")
 #: Characters that an address may have.
@@ -124,6 +126,9 @@ def endpoint_of(
         raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
     if model.count("(") != model.count(")"):  # else the address in it is not read, and texts go to another server
         raise BadInput("the options have no end", where=f"api:{shorten(model)}", fix="write api:NAME(url=...)")
+    if not url and _OPTIONS.search(model):
+        who = f"api:{_OPTIONS.split(model)[0].strip()}"
+        raise BadInput("its name holds an address or options, and no url", where=who, fix="write api:NAME(url=...)")
     if extra is not None and not isinstance(extra, dict):
         raise BadInput(f"found {extra!r}", where=f"api:{model}", field="extra", fix='give an object: {"top_k": 1}')
     if own := sorted(_OWN & (extra or {}).keys()):
