@@ -9,6 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from otherwords.cli.app import app
+from otherwords.cli.probe import _rows
+from otherwords.language_models.completion import Capabilities
+from otherwords.language_models.probe import ProbeResult
 
 RUN = CliRunner()
 
@@ -39,3 +42,8 @@ def test_what_is_no_server_is_one_line(model):
     done = RUN.invoke(app, ["probe", "nli-small"])
     assert done.exit_code == 2
     assert "nli-small: is not on a server; give a model on one, as in api:NAME(url=...)" in done.stderr
+
+
+def test_what_was_not_tried_is_not_said_to_fail():
+    rows = dict(_rows(ProbeResult("m", "http://m", Capabilities(seed=False, reasons=True))))
+    assert [rows["seed"], rows["several completions at once"]] == ["not tried", "not tried"]

@@ -66,6 +66,7 @@ def _print(found: ProbeResult) -> None:
 def _rows(found: ProbeResult) -> list[tuple[str, str]]:
     can = found.capabilities
     forms = [name for name, able in (("chat", can.chat), ("plain completions", can.plain)) if able]
+    drawn = can.temperature and not can.reasons
     noise = [(f"  {_NOISE[kind]}", f"up to {value:.3f} nat") for kind, value in found.noise.items()]
     return [
         ("interfaces", " and ".join(forms)),
@@ -73,8 +74,8 @@ def _rows(found: ProbeResult) -> list[tuple[str, str]]:
         ("scores given texts", _yes(can.scoring)),
         ("constrained decoding", can.constrained or "none"),
         ("temperature", "accepted" if can.temperature else "refused"),
-        ("seed", "obeyed" if can.seed else "not obeyed"),
-        ("several completions at once", _yes(found.several)),
+        ("seed", "obeyed" if can.seed else "not obeyed" if drawn else "not tried"),
+        ("several completions at once", _yes(found.several) if drawn else "not tried"),
         ("prefix cache turned off by", can.cold or "nothing known"),
         ("reasoning model", _yes(can.reasons)),
         ("context length", f"{can.context:,} tokens" if can.context else "unknown"),

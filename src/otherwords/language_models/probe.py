@@ -137,6 +137,7 @@ class _Prober:
         self.long: list[Completion | None] = []  # replies to what noise is measured by
         self.requests = 0
         self.error: BadInput | None = None
+        self.unread = ""  # why the last reply was none
 
     def run(self) -> ProbeResult:
         """All steps. Where a limit leaves no room for them, nothing is sent: what is half known is of no use."""
@@ -195,10 +196,10 @@ class _Prober:
         """How it can be asked at all; whether it thinks first, and tells the log-probability of a given text."""
         limit = 16
         chat = self._ask(self._chat(_QUESTION, max_tokens=limit, temperature=None))
-        refused = self.error
+        refused = self.error or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {self.unread}")
         plain = self._finds_plain(chat is not None) if self.endpoint.dialect == "openai" else False
         if not chat and not plain:
-            raise refused or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {UNREADABLE_REPLY}")
+            raise refused
         reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
         self._learn(chat=chat is not None, plain=plain, reasons=reasons)
         if chat and chat.usage.completion > limit and not reasons:
@@ -316,7 +317,7 @@ class _Prober:
             progress.current().note(f"finding out what {self.endpoint.model} can do: request {self.requests}")
             failed: dict[int, Try] = {}
             for place, ended in zip(left, self._tried(list(left.values())), strict=True):
-                replies[place] = ended.reply
+                replies[place], self.unread = ended.reply, ended.reason
                 if isinstance(ended.error, BadInput):
                     self.error = ended.error
                 elif ended.error:
