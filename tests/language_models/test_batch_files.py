@@ -95,6 +95,23 @@ def test_a_batch_gives_the_answers_of_the_server_itself(cli, readout, tmp_path):
         assert sorted(map(key, server.bodies[count:])) == sorted(map(key, bodies))
 
 
+def test_replies_without_log_probabilities_are_no_answers(cli):
+    """The server itself would be refused; and halves of characters are in no table."""
+    with ChatServer(logprobs=False) as server:
+        cli(*asked(server, "--batch-out", "requests.jsonl"))
+        run_batch(server, lines("requests.jsonl"), "replies.jsonl")
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl"))
+        assert done.exit_code == 2
+        assert "4 ended with an error, the first: 'gives no log-probabilities'; 0 replies are stored" in done.stderr
+        cli(*asked(server, "--batch-out", "requests.jsonl", readout="text"))
+        run_batch(server, lines("requests.jsonl"), "replies.jsonl")
+        Path("replies.jsonl").write_text(
+            Path("replies.jsonl").read_text().replace('"content": "', r'"content": "\ud800')
+        )
+        done = cli(*asked(server, "--batch-in", "replies.jsonl", "-o", "answers.jsonl", readout="text"))
+        assert "could not be read, such as '\ufffd" in str(done.exception)
+
+
 def test_what_lacks_is_asked_in_another_batch(cli, tmp_path):
     with ChatServer() as server:
         cli(*asked(server, "--batch-out", "requests.jsonl"))

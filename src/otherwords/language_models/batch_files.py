@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..errors import BadInput, ServerFailed, shorten
 from ..storage.files import atomic, refuse_overwriting
 from .completion import Capabilities, Completion, Request
-from .dialects import Malformed, body_of, completion_of
+from .dialects import NO_LOGPROBS, Malformed, body_of, completion_of, lacks_logprobs
 from .endpoint import Endpoint
 
 #: Letters of a key in hexadecimal.
@@ -123,14 +123,16 @@ class BatchReader:
         number, place, error = row
         if error is None:
             try:
-                reply = completion_of(endpoint, request, self._body(number, place))
+                reply = completion_of(
+                    endpoint, request, endpoint.read_json(self._line(number, place))["response"]["body"]
+                )
             except Malformed as problem:
                 error = f"is not a valid reply: {problem}"
             else:
-                if not reply.is_withheld:
+                if not (reply.is_withheld or lacks_logprobs(request, reply)):
                     self.found += 1
                     return reply
-                error = "withheld by a filter of the server"
+                error = "withheld by a filter of the server" if reply.is_withheld else NO_LOGPROBS
         self.failed += 1
         self.first_error = self.first_error or error
         self.reason = f"ended with an error: {shorten(error)}"
@@ -145,12 +147,12 @@ class BatchReader:
         finally:
             self.found, self.missing, self.failed = counts
 
-    def _body(self, number: int, place: int) -> Any:
+    def _line(self, number: int, place: int) -> bytes:
         if number not in self._open:
             self._open[number] = self._files[number].open("rb")
         file = self._open[number]
         file.seek(place)
-        return json.loads(file.readline())["response"]["body"]
+        return file.readline()
 
     def close(self) -> None:
         """Close the files."""

@@ -23,6 +23,8 @@ _ENDS = {"length": LENGTH, "max_tokens": LENGTH, "content_filter": FILTER, "refu
 
 #: Where OpenAI's own models are served.
 _OPENAI = re.compile(r"https://(api\.openai\.com|[\w-]+\.openai\.azure\.com)/")
+#: Why a reply without log-probabilities is an error where they were asked for.
+NO_LOGPROBS = "gives no log-probabilities"
 #: The greatest log-probability, with some room for rounding, and the one by which servers say that they give none.
 _SURE, _NEVER = 0.01, -9999.0
 
@@ -133,6 +135,11 @@ def completion_of(endpoint: Endpoint, request: Request, body: Any) -> Completion
         return _scored(request, body) if request.scored else _from_openai(request, body)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise Malformed(f"{type(error).__name__}: {error}") from error
+
+
+def lacks_logprobs(request: Request, reply: Completion) -> bool:
+    """Whether log-probabilities were asked for, and a text came without."""
+    return bool(request.logprobs and not reply.top and reply.text) and reply.finish != FILTER
 
 
 def _from_openai(request: Request, body: Mapping[str, Any]) -> Completion:

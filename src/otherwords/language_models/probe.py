@@ -20,9 +20,10 @@ from ..errors import BadInput, LimitReached, ServerFailed, caller_level, setting
 from ..storage.files import answer_cache_path, digest, write_json
 from . import budget as budgets
 from .completion import LENGTH, Capabilities, Completion, Message, Request
+from .dialects import NO_LOGPROBS
 from .endpoint import Endpoint
 from .pacing import backoff
-from .sending import FIRST_TRIES, NO_LOGPROBS, UNREADABLE_REPLY, Manner, Sender, Try, refuse_missing
+from .sending import FIRST_TRIES, UNREADABLE_REPLY, Manner, Sender, Try, refuse_missing
 from .served import in_thread
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.

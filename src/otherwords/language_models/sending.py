@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import BadInput, LimitReached, MissingExtra, OtherwordsError, ServerFailed, shorten
 from .budget import Budget, Reservation, boundless
-from .completion import FILTER, Capabilities, Completion, Request
-from .dialects import Malformed, body_of, completion_of
+from .completion import Capabilities, Completion, Request
+from .dialects import NO_LOGPROBS, Malformed, body_of, completion_of, lacks_logprobs
 from .endpoint import Endpoint
 from .pacing import Pace, asked_to_wait, backoff, rest_until_reset
 from .refusals import BUSY, is_same_model, judge, message_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 TRIES, FIRST_TRIES = 15, 3
 #: Failures in a row, and seconds without a reply, after which a server is given up.
 FAILURES, PATIENCE = 10, 120.0
-#: Why a reply without log-probabilities is an error where they were asked for.
-NO_LOGPROBS = "gives no log-probabilities"
 #: Why a reply is none, though it is JSON; another try rarely helps.
 UNREADABLE_REPLY = "sent a reply that lacks what was asked for"
 
@@ -271,7 +269,7 @@ class Sender:
             return Try(reason=f"{UNREADABLE_REPLY}: {self._begin(content)}", charged=True)
         if reason := self._wrong_name(body.get("model")):
             return Try(reason=reason, charged=True)
-        if request.logprobs and not reply.top and reply.text and reply.finish != FILTER:
+        if lacks_logprobs(request, reply):
             fix = "use another readout: choices, or text"
             return Try(error=BadInput(NO_LOGPROBS, where=f"api:{self.endpoint.model}", fix=fix), charged=True)
         limited = any(b"ratelimit" in name.lower() for name, _ in received.raw_headers)  # faster than to look for each
