@@ -228,7 +228,7 @@ def _outside_quotes(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
 def to_toml(values: Mapping[str, Any]) -> str:
     """Settings as TOML, tables last; None is left out, except that no cache is written as false.
 
-    >>> print(to_toml({"labels": {"0": "yes"}, "name": "ü", "vary": [], "cache": None}), end="")
+    >>> print(to_toml({"labels": {"0": "yes", "1": None}, "name": "ü", "vary": [], "cache": None}), end="")
     name = "ü"
     vary = []
     cache = false
@@ -240,7 +240,7 @@ def to_toml(values: Mapping[str, Any]) -> str:
     lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None and not _is_table(value)]
     for name, table in values.items():
         if _is_table(table):
-            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+            lines += ["", f"[{name}]", *_entries(table)]
     return "\n".join(lines) + "\n"
 
 
@@ -248,9 +248,13 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value)
 
 
+def _entries(table: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{_toml(str(key))} = {_toml(value)}" for key, value in table.items() if value is not None)
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(_entries(value)) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON writes as it is
