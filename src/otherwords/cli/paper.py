@@ -49,7 +49,8 @@ def ie_test(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Train each model once (the result is kept) and estimate the time for the rest."
+            "--dry-run",
+            help="Make the rewordings and train each model once (both are kept); estimate the time for the rest.",
         ),
     ] = False,
     scan: Annotated[
