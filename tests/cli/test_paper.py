@@ -49,7 +49,9 @@ def test_what_init_writes_works_as_it_is(cli, place):
 
 
 def test_a_dry_run_counts_and_estimates(cli, experiment):
-    said = cli("paper", "ie-test", experiment, "-o", "x", "--dry-run", "--runs", 4, "--rho", 0, "--rho", 0.25).stderr
+    said = cli(
+        "paper", "ie-test", experiment, "-o", "x", "--dry-run", "-q", "--runs", 4, "--rho", 0, "--rho", 0.25
+    ).stderr
     assert "8 trainings, 1 done, 7 left: about " in said
     assert "bow: about" in said
     assert (experiment.parent / "x/cells/mine/bow/rho-0.00/run-1/cell.json").is_file()

@@ -137,7 +137,7 @@ def test_the_command_has_the_limits(server, tmp_path):
     assert stopped.exit_code != 0
     assert "--max-requests is reached" in stopped.stderr
     assert server.asked() == 3
-    dry = CliRunner().invoke(app, [*command, "--dry-run", "--prices", "prices.toml"])
+    dry = CliRunner().invoke(app, [*command, "--dry-run", "--quiet", "--prices", "prices.toml"])
     assert dry.exit_code == 0, dry.stderr
     assert "cost about" in dry.stderr
     assert "and what the server takes" in dry.stderr

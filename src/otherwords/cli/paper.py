@@ -109,7 +109,7 @@ def ie_test(
         )
     if json:
         print_json(_as_json(outcome))
-    elif not quiet:
+    elif dry_run or not quiet:
         _print(outcome)
 
 
@@ -222,7 +222,7 @@ def _command(name: str, summary: str) -> None:
             )  # fmt: skip
         if json:
             print_json(_paper_as_json(outcome))
-        elif not quiet:
+        elif dry_run or not quiet:
             _print_paper(outcome)
 
     command.__doc__ = (
