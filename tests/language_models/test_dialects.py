@@ -231,6 +231,12 @@ def test_what_is_no_reply_is_malformed(body) -> None:
             completion_of(OPENAI, request, body)
 
 
+@pytest.mark.parametrize("details", [{}, {"completion_tokens_details": {"reasoning_tokens": 300}}])
+def test_thoughts_that_are_counted_in_the_total_alone_are_written_and_paid(details) -> None:
+    usage = {"prompt_tokens": 20, "completion_tokens": 1, "total_tokens": 321, **details}
+    assert completion_of(OPENAI, Request(text="x"), chat("yes") | {"usage": usage}).usage == Usage(20, 0, 301, 300)
+
+
 @pytest.mark.parametrize("usage", [{"prompt_tokens": math.inf}, {"prompt_tokens_details": [1]}])
 def test_tokens_that_cannot_be_counted_make_no_reply(usage) -> None:
     with pytest.raises(Malformed):

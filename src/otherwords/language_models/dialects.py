@@ -242,11 +242,16 @@ def _scored(request: Request, body: Mapping[str, Any]) -> Completion:
 
 
 def _usage(given: Any) -> Usage:
+    """The tokens of a reply. Some servers count what was thought in the total alone; it is paid for as written."""
     if not isinstance(given, Mapping):
         return Usage()
     prompt, completion = given.get("prompt_tokens_details") or {}, given.get("completion_tokens_details") or {}
-    read, written = (given.get("prompt_tokens"), prompt.get("cached_tokens")), given.get("completion_tokens")
-    return Usage(*(max(0, int(one or 0)) for one in (*read, written, completion.get("reasoning_tokens"))))
+    counts = (given.get("prompt_tokens"), prompt.get("cached_tokens"), given.get("completion_tokens"))
+    read, cached, written, thought, total = (
+        max(0, int(one or 0)) for one in (*counts, completion.get("reasoning_tokens"), given.get("total_tokens"))
+    )
+    unnamed = max(0, total - read - written)
+    return Usage(read, cached, written + unnamed, max(thought, unnamed))
 
 
 def _from_anthropic(body: Mapping[str, Any]) -> Completion:
