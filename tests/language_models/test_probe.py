@@ -217,6 +217,22 @@ def test_a_server_that_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatc
         probe(Endpoint("tiny", stub.url), Manner(timeout=1.0))
 
 
+class Loading(ChatServer):
+    """Lists its models once it has replied."""
+
+    def _judge(self, path: str, headers: dict[str, str], raw: bytes) -> tuple[str, str, Answer]:
+        if raw:
+            return super()._judge(path, headers, raw)
+        listed = {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}]}
+        return "", "", (200, {}, json.dumps(listed).encode()) if self.bodies else refusal(503, "Loading model")
+
+
+def test_a_server_that_is_just_loading_is_known_for_what_it_is() -> None:
+    with Loading(answer=vllm) as stub:
+        found = probe(Endpoint("tiny", stub.url))
+    assert (found.software, found.capabilities.context) == ("vllm", 4096)
+
+
 def test_a_busy_server_is_waited_for() -> None:
     seen: set[str] = set()
 

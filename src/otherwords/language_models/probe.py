@@ -160,9 +160,9 @@ class _Prober:
         return LimitReached(f"api:{name}: to find out what its server can do {found}; {fix}")
 
     def _run(self) -> ProbeResult:
-        if self.endpoint.dialect == "openai":
-            self._look_up()
         self._find_form()
+        if self.endpoint.dialect == "openai":
+            self._look_up()  # now that it replies: one that is loading its model has no list yet
         self._find_logprobs()
         if self.endpoint.dialect == "openai":
             self._find_constraint()
