@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.language_models import beginnings
 from otherwords.language_models.beginnings import chat_texts, common_tokens, group_by_beginning, split_place
 from otherwords.language_models.completion import Message
 
@@ -66,12 +70,17 @@ def trimmed(chat):
     return "".join(f"[{role}] {content.strip().split('<think>')[0]}\n" for role, content in chat)
 
 
-@given(
-    st.lists(st.sampled_from(["yes", " yes", "no ", "so <think>", "", "The last message of this chat."]), max_size=9)
-)
+@given(st.lists(st.sampled_from(["yes", " yes", "no ", "so <think>", "", beginnings._MARKER]), max_size=9))
 def test_chats_are_rendered_as_if_one_by_one(contents):
     chats = [(Message("system", "Answer."), Message("user", content)) for content in contents]
     assert chat_texts(chats, trimmed) == [trimmed(chat) for chat in chats]
+
+
+@pytest.mark.parametrize("escape", [json.dumps, html.escape, ascii, str.split])
+def test_a_template_that_writes_some_texts_in_another_way_is_asked_for_each(escape):
+    chats = [(Message("user", content),) for content in ("yes", "no", "never", "perhaps", 'a "b" & c\nd', "\\é")]
+    render = lambda chat: f"[user] {escape(chat[-1].content)}\n"  # noqa: E731
+    assert chat_texts(chats, render) == [render(chat) for chat in chats]
 
 
 def test_chats_of_one_frame_are_rendered_twice():

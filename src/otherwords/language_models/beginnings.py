@@ -18,8 +18,9 @@ _MARGIN = 8
 #: Prompts of a group that are tokenised in one piece, to see that two pieces give the same tokens.
 _TRIED = 16
 
-#: A last message with which the frame of a chat is found, and how many chats must share one to look for it.
-_MARKER, _ENOUGH = "The last message of this chat.", 4
+#: A last message with which the frame of a chat is found, with all that a template may write in another way, and how
+#: many chats must share a frame to look for it.
+_MARKER, _ENOUGH = 'The "last" message\'s\n\\{text} & ünd of this chat.', 4
 
 Chat = tuple[Message, ...]
 Encode = Callable[[Sequence[str], bool], list[list[int]]]
