@@ -42,6 +42,11 @@ def test_a_text_is_continued_with_the_likeliest_tokens_beside_it(model: GgufFile
     assert max(top, key=top.__getitem__) == " Paris"
 
 
+def test_a_penalty_of_tokens_that_were_written_is_none_for_the_first(model: GgufFile) -> None:
+    said = replace(PLAIN, text=f"{PLAIN.text} Paris. {PLAIN.text}")
+    assert [_one(model, replace(said, frequency_penalty=some)).text for some in (None, 100.0)] == [" Paris"] * 2
+
+
 def test_every_token_of_the_vocabulary_has_a_probability(model: GgufFile) -> None:
     assert model.capabilities.logprobs == 49152
     (top,) = _one(model, replace(PLAIN, logprobs=49152)).top

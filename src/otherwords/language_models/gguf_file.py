@@ -148,7 +148,12 @@ class GgufFile:
         return [known[one] for one in ids]
 
     def _ask(self, request: Request, **more: Any) -> Any:
-        """What llama.cpp replies to a request, as its server would."""
+        """What llama.cpp replies to a request, as its server would.
+
+        Penalties count tokens that were written before; llama.cpp counts those of the prompt, too. The first has none.
+        """
+        if request.max_tokens == 1:
+            request = replace(request, frequency_penalty=None, presence_penalty=None)
         _, body = body_of(self._form, request, self.capabilities)
         body = {**_ALL_TOKENS, "cache_prompt": self.cache_prompt, **body, **more}
         ask = self._server.handle_chat_completions if request.messages else self._server.handle_completions
