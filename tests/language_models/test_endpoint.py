@@ -174,6 +174,9 @@ def test_options_without_an_end_do_not_go_to_another_server() -> None:
     ):
         with pytest.raises(BadInput, match=r"^api:(tiny)?: its name holds an address or options, and no url"):
             endpoint_of(wrong if wrong.startswith("http:") else f"tiny{wrong}")
+    for unset in ("", 8080):  # as of a variable of the shell that is not set
+        with pytest.raises(BadInput, match="api:tiny: url: is not a valid address"):
+            endpoint_of("tiny", url=unset)
     assert endpoint_of("org/a model (1).gguf", url="http://127.0.0.1:8080/v1").model == "org/a model (1).gguf"
     with pytest.raises(BadInput, match="has what JSON has not"):
         endpoint_of("tiny", extra={"top_k": float("inf")})

@@ -37,6 +37,7 @@ _SHORTEST = 6
 _RANDOM = 16
 #: What is no name of a model: it was to say where that is, and would go to another server.
 _OPTIONS = re.compile(r"[@,\[{]?\s*(?:https?://|url\s*=)|\(", re.I)
+_ADDRESS = "give it as http://HOST:PORT/v1 or https://HOST/v1"
 #: Half of a character.
 _HALF = re.compile("[\ud800-\udfff]")
 #: Characters that an address may have.
@@ -119,11 +120,18 @@ class Endpoint:
 
 
 def endpoint_of(
-    model: str, url: str = "", dialect: str = "openai", key_env: str = "", extra: Any = None, served_as: str = ""
+    model: str,
+    url: str | None = None,
+    dialect: str = "openai",
+    key_env: str = "",
+    extra: Any = None,
+    served_as: str = "",
 ) -> Endpoint:
     """The endpoint that the options of this name mean."""
     if not model.strip():
         raise BadInput("no model named", where="api", fix="write api:NAME(url=...)")
+    if url is not None and not (isinstance(url, str) and url.strip()):  # else texts would go to another server
+        raise BadInput("is not a valid address", where=f"api:{model}", field="url", fix=_ADDRESS)
     if model.count("(") != model.count(")"):  # else the address in it is not read, and texts go to another server
         raise BadInput("the options have no end", where=f"api:{shorten(model)}", fix="write api:NAME(url=...)")
     if not url and _OPTIONS.search(model):
@@ -139,7 +147,7 @@ def endpoint_of(
     except (TypeError, ValueError):
         fix = "use texts, numbers, true, false, null, lists and objects"
         raise BadInput("has what JSON has not", where=f"api:{model}", field="extra", fix=fix) from None
-    return Endpoint(model, url, dialect, key_env, dict(extra or {}), served_as)
+    return Endpoint(model, url or "", dialect, key_env, dict(extra or {}), served_as)
 
 
 @lru_cache(maxsize=8)
@@ -172,7 +180,7 @@ def _changed(value: Any, change: Callable[[str], str]) -> Any:
 
 def _checked(url: str, where: str, field: str) -> str:
     """The address without a slash at its end; what is none, or has a secret in it, is refused and not shown."""
-    fix = "give it as http://HOST:PORT/v1 or https://HOST/v1"
+    fix = _ADDRESS
     try:
         parts = urlsplit(url.strip())
         port, host = parts.port, parts.hostname

@@ -23,7 +23,7 @@ _UNSIGNED = ("model", "url", "key_env", "dialect", "extra", "concurrency", "time
 @writers("api.v1", unsigned=_UNSIGNED, extra="api")
 def api(
     model: str,
-    url: str = "",
+    url: str | None = None,
     key_env: str = "",
     dialect: str = "openai",
     max_new: int = 64,

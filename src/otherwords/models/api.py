@@ -31,7 +31,7 @@ _UNSIGNED = (
 @models("api.v1", unsigned=_UNSIGNED, example="api:example(url=http://127.0.0.1:9/v1, readout=tokens)", extra="api")
 def api(
     model: str,
-    url: str = "",
+    url: str | None = None,
     key_env: str = "",
     dialect: str = "openai",
     template: str = "",
