@@ -218,7 +218,7 @@ def test_a_server_that_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 class Loading(ChatServer):
-    """Lists its models once it has replied."""
+    """Lists its models once it was asked."""
 
     def _judge(self, path: str, headers: dict[str, str], raw: bytes) -> tuple[str, str, Answer]:
         if raw:
@@ -227,8 +227,11 @@ class Loading(ChatServer):
         return "", "", (200, {}, json.dumps(listed).encode()) if self.bodies else refusal(503, "Loading model")
 
 
-def test_a_server_that_is_just_loading_is_known_for_what_it_is() -> None:
-    with Loading(answer=vllm) as stub:
+def test_a_server_that_is_just_loading_is_known_for_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pacing, "BACKOFF", 0.01)
+    loading = count()
+    busy = refusal(503, "Loading model")
+    with Loading(answer=lambda path, body: busy if next(loading) < 6 else vllm(path, body)) as stub:
         found = probe(Endpoint("tiny", stub.url))
     assert (found.software, found.capabilities.context) == ("vllm", 4096)
 

@@ -311,7 +311,7 @@ class _Prober:
         """The replies to requests at the same time; None where one is refused, or not understood."""
         self.sender.can, self.error = self.can, None
         replies: list[Completion | None] = [None] * len(requests)
-        left, tries = dict(enumerate(requests)), 0
+        left, tries, begin = dict(enumerate(requests)), 0, time.monotonic()
         while left:
             tries += 1
             self.requests += len(left)
@@ -325,11 +325,12 @@ class _Prober:
                     raise ended.error
                 elif ended.reply is None and not ended.reason.startswith(UNREADABLE_REPLY):
                     failed[place] = ended
-            left = {place: requests[place] for place in self._to_try_again(failed, tries)}
+            left = {place: requests[place] for place in self._to_try_again(failed, tries, begin)}
         return replies
 
-    def _to_try_again(self, failed: Mapping[int, Try], tries: int) -> Iterable[int]:
-        """Wait before another try of what failed; raise where the server is given up.
+    def _to_try_again(self, failed: Mapping[int, Try], tries: int, begin: float) -> Iterable[int]:
+        """Wait before another try of what failed; raise where the server is given up: one that was busy from
+        the first, as while it loads its model, when patience ends.
 
         One that replies, but with an error of its own to one request over and over, cannot do what that asks for.
         """
@@ -339,7 +340,10 @@ class _Prober:
         server = f"{self.endpoint.url} {last.reason}"
         if wait > self.sender.manner.patience:
             raise ServerFailed(f"api:{self.endpoint.model}: {server} and refuses requests for {wait:,.0f} seconds")
-        if tries < (_TRIES if self.sender.names else FIRST_TRIES):
+        loads = not self.sender.names and all(one.busy for one in failed.values())
+        if (loads and time.monotonic() - begin < self.sender.manner.patience) or tries < (
+            _TRIES if self.sender.names else FIRST_TRIES
+        ):
             time.sleep(wait or backoff(tries))
             return failed
         if not self.sender.names or not all(one.reason.startswith("replied with 5") for one in failed.values()):
