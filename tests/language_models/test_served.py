@@ -176,7 +176,11 @@ def test_limits_in_headers_are_obeyed() -> None:
         (400, "the request exceeds the available context size, try increasing it", "too long"),  # llama.cpp
         (400, "prompt is too long: 210000 tokens > 200000 maximum", "too long"),  # Anthropic
         (400, "logprobs are not supported with reasoning models", "another readout"),
+        (400, "logprobs are not supported with this model (invalid_request_error)", "another readout"),
+        (403, "You are not allowed to request logprobs from this model (invalid_request_error)", "another readout"),
         (400, "Unsupported value: 'temperature'", "temperature"),
+        (400, "`temperature` is deprecated for this model. (invalid_request_error)", "otherwords probe"),
+        (400, "Something of this model is wrong (invalid_request_error)", "refused the request"),
         (422, "Unprocessable", "refused the request"),
         (429, "You exceeded your current quota, please check your plan (insufficient_quota)", "refuses further"),
         (302, "", "redirects to"),

@@ -23,14 +23,17 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _NO_MODEL = re.compile(
-    r"model.{0,200}(not found|does not exist|not exist|unknown|invalid|not loaded|not available|try pulling)"
+    r"model.{0,200}(not found|does not exist|not exist|unknown|invalid(?!_request)|not loaded|not available|try pulling)"
     r"|(unknown|invalid|no such|not a valid) model|model_not_found",
     re.I | re.S,
 )
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing", re.I)
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicyViolation", re.I)
-_LOGPROBS = re.compile(r"log_?prob", re.I)
-_TEMPERATURE = re.compile(r"temperature|top_p|penalty", re.I)
+#: What to do about a field that is refused. Its error may say "this model" and "invalid", too.
+_FIELDS = {
+    re.compile(r"log_?prob", re.I): "use another readout, such as text",
+    re.compile(r"temperature|top_p|penalty", re.I): "find out what it accepts: otherwords probe",
+}
 
 
 def message_of(body: bytes) -> str:
@@ -67,7 +70,8 @@ def judge(
         return BadInput(f"{endpoint.url} redirects {there}", where=where, fix=fix)
     if status in _AGAIN or status >= 500:
         return None
-    if status in (401, 403):
+    field_fix = next((fix for pattern, fix in _FIELDS.items() if pattern.search(message)), "")
+    if status == 401 or (status == 403 and not field_fix):
         return _wrong_key(endpoint, status, shown)
     if _TOO_LONG.search(message) or status == 413:
         text = request.messages[-1].content if request.messages else request.text
@@ -75,16 +79,12 @@ def judge(
         fix = "use a shorter prompt (fewer shots) or a model with a longer context, or leave the problem out"
         message = f"a prompt is too long for the model ({shown}); its last paragraph begins with {start!r}"
         return BadInput(message, where=where, fix=fix)
-    if _NO_MODEL.search(message):
+    if _NO_MODEL.search(message) and not field_fix:
         return BadInput(f"{endpoint.url} does not know this model: {shown}", where=where, fix="check the name")
     if status in (404, 405):
         fix = "check the url: most end in /v1; if there is only chat or only completions, set chat=true or chat=false"
         return BadInput(f"{endpoint.url} has no such endpoint ({status}: {shown})", where=where, fix=fix)
-    fix = "see what the server says"
-    if _LOGPROBS.search(message):
-        fix = "use another readout, such as text"
-    elif _TEMPERATURE.search(message):
-        fix = "find out what it accepts: otherwords probe"
+    fix = field_fix or "see what the server says"
     return BadInput(f"{endpoint.url} refused the request ({status}): {shown}", where=where, fix=fix)
 
 
