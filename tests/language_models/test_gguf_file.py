@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiny_gguf
 from refusals import refuses
 
 from otherwords.errors import BadInput
@@ -64,6 +65,15 @@ def test_whole_texts_are_scored_token_by_token(model: GgufFile) -> None:
     assert scored.score == pytest.approx(start + rest[0], abs=1e-3)
     ((both,),) = model.continuations([PLAIN], [" entailment"], first=False)
     assert both == scored.score
+
+
+def test_words_are_those_behind_a_prompt_where_a_text_alone_gets_a_blank(tmp_path: Path) -> None:
+    """Such a tokenizer would make of both words, as they stand in ParaNLU's prompt, two blanks and a letter."""
+    file = GgufFile(tiny_gguf.save_sentence_piece(tmp_path / "tiny.gguf"), threads=1)
+    pieces = [[tiny_gguf.PIECES[token - 259] for token in file.tokens(text)] for text in (" W", " S", "W")]
+    assert pieces == [["▁W"], ["▁S"], ["W"]]
+    ((first,),) = file.continuations([PLAIN], [" W"], first=True)
+    assert _one(file, replace(PLAIN, scored=" W")).score == pytest.approx(first, abs=1e-4)
 
 
 def test_choices_are_kept_to(model: GgufFile) -> None:

@@ -13,7 +13,7 @@ WIDTH, HIDDEN, CONTEXT = 32, 64, 4096
 ALIGNED = 32
 UINT32, INT32, FLOAT32, STRING, ARRAY = 4, 5, 6, 8, 9
 #: Kinds of tokens.
-NORMAL, CONTROL = 1, 3
+NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 TEMPLATE = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -21,24 +21,35 @@ TEMPLATE = (
 SPECIAL = ["<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
 
 
+#: Pieces of a tokenizer that marks blanks, and puts one before a text that stands alone, as Llama 2's does.
+PIECES = ["▁▁", "▁W", "▁S", "▁", "W", "S"]
+
+
+def save_sentence_piece(path: Path) -> Path:
+    """Write a file whose tokens are single bytes, and a few pieces with and without a blank before them."""
+    vocabulary = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *PIECES]
+    kinds = [UNKNOWN, CONTROL, CONTROL, *[BYTE] * 256, *[NORMAL] * len(PIECES)]
+    meta = {
+        **_shape(vocabulary),
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.scores": [0.0] * 259 + [-float(place) for place in range(len(PIECES))],
+        "tokenizer.ggml.token_type": kinds,
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.eos_token_id": 2,
+    }
+    _write(path, meta, _tensors(len(vocabulary), 1))
+    return path
+
+
 def save(path: Path, *, chat: bool = True, seed: int = 1) -> Path:
     """Write the file. Its tokens are single bytes, two pairs of letters, and those of a chat."""
     letters, merges = _letters(), ["t r", "f a"]
     vocabulary = [*letters, *(one.replace(" ", "") for one in merges), *SPECIAL]
     end = vocabulary.index(SPECIAL[0])
-    meta: dict[str, Any] = {
-        "general.architecture": "llama",
-        "llama.context_length": CONTEXT,
-        "llama.embedding_length": WIDTH,
-        "llama.block_count": 1,
-        "llama.feed_forward_length": HIDDEN,
-        "llama.attention.head_count": 2,
-        "llama.attention.layer_norm_rms_epsilon": 1e-5,
-        "llama.rope.dimension_count": WIDTH // 2,
-        "llama.vocab_size": len(vocabulary),
+    meta = {
+        **_shape(vocabulary),
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "gpt-2",
-        "tokenizer.ggml.tokens": vocabulary,
         "tokenizer.ggml.token_type": [CONTROL if one in SPECIAL else NORMAL for one in vocabulary],
         "tokenizer.ggml.merges": merges,
         "tokenizer.ggml.eos_token_id": end,
@@ -48,6 +59,21 @@ def save(path: Path, *, chat: bool = True, seed: int = 1) -> Path:
         meta["tokenizer.chat_template"] = TEMPLATE
     _write(path, meta, _tensors(len(vocabulary), seed))
     return path
+
+
+def _shape(vocabulary: list[str]) -> dict[str, Any]:
+    return {
+        "general.architecture": "llama",
+        "llama.context_length": CONTEXT,
+        "llama.embedding_length": WIDTH,
+        "llama.block_count": 1,
+        "llama.feed_forward_length": HIDDEN,
+        "llama.attention.head_count": 2,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.rope.dimension_count": WIDTH // 2,
+        "llama.vocab_size": len(vocabulary),
+        "tokenizer.ggml.tokens": vocabulary,
+    }
 
 
 def _letters() -> list[str]:
@@ -106,4 +132,5 @@ def _value(value: Any) -> bytes:
         return struct.pack("<II", UINT32, value)
     if isinstance(value[0], str):
         return struct.pack("<IIQ", ARRAY, STRING, len(value)) + b"".join(map(_text, value))
-    return struct.pack(f"<IIQ{len(value)}i", ARRAY, INT32, len(value), *value)
+    code, kind = ("f", FLOAT32) if isinstance(value[0], float) else ("i", INT32)
+    return struct.pack(f"<IIQ{len(value)}{code}", ARRAY, kind, len(value), *value)

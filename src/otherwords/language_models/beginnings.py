@@ -119,6 +119,16 @@ def common_tokens(rows: Sequence[list[int]]) -> int:
     return next((place for place in range(most) if one[place] != other[place]), max(most, 0))
 
 
+def continued(texts: Sequence[str], encode: Callable[[Sequence[str]], list[list[int]]]) -> list[list[int]]:
+    """The tokens of texts as they follow a prompt: behind a line's end, where the tokenizer keeps it.
+
+    Some tokenizers put a blank before a text that stands alone, but not before one that follows something.
+    """
+    line, *rows = encode(["\n", *(f"\n{text}" for text in texts)])
+    alone = encode(texts)
+    return [row[len(line) :] if row[: len(line)] == line else own for row, own in zip(rows, alone, strict=True)]
+
+
 # Chats
 
 

@@ -23,7 +23,7 @@ from ..inference.shared_prefix import NotShareableError, Prefix, Read, forward, 
 from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
 from ..storage.files import seed_for
-from .beginnings import chat_texts, common_tokens, group_by_beginning, split_place
+from .beginnings import chat_texts, common_tokens, continued, group_by_beginning, split_place
 from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer
 from .writer import Decoding
 from .writer_hf import Author, Prompter, as_chat, ends_prompts, special_tokens
@@ -302,14 +302,7 @@ class CausalModel:
         return flattened(encodings(backend, list(texts), special=special), types=False)
 
     def _continued(self, texts: Sequence[str]) -> list[list[int]]:
-        """The tokens of texts as they follow a prompt: behind a line's end, where the tokenizer keeps it.
-
-        Some tokenizers put a blank before a text that stands alone, but not before one that follows something.
-        """
-        (line,) = self._encode(["\n"], False)
-        rows = self._encode([f"\n{text}" for text in texts], False)
-        alone = self._encode(texts, False)
-        found = [row[len(line) :] if row[: len(line)] == line else own for row, own in zip(rows, alone, strict=True)]
+        found = continued(texts, partial(self._encode, special=False))
         if empty := [text for text, row in zip(texts, found, strict=True) if not row]:
             raise BadInput(f"the tokenizer returned no tokens for {empty[0]!r}", where=self.opened.who, field="words")
         return found

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput, MissingExtra, WrongAnswer
 from ..storage.files import fingerprint
+from .beginnings import continued
 from .completion import STOP, Capabilities, Completion, Request, Usage
 from .dialects import body_of, completion_of
 from .endpoint import Endpoint
@@ -107,10 +108,14 @@ class GgufFile:
 
     def tokens(self, text: str) -> list[int]:
         """The tokens of a text as the continuation of another; what looks like a special token is text."""
-        ids = self._get("/tokenize", {"content": text, "add_special": False, "parse_special": False})["tokens"]
+        (ids,) = continued([text], self._tokenized)
         if not ids:
             raise BadInput(f"{text!r} has no token", where=self.where, fix="give a text of one character or more")
-        return [int(one) for one in ids]
+        return ids
+
+    def _tokenized(self, texts: Sequence[str]) -> list[list[int]]:
+        asked = ({"content": text, "add_special": False, "parse_special": False} for text in texts)
+        return [[int(one) for one in self._get("/tokenize", body)["tokens"]] for body in asked]
 
     def _complete(self, request: Request) -> Completion:
         """One reply; further texts have the following seeds, as llama.cpp writes one at a time."""
