@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from otherwords.errors import BadInput
 from otherwords.inference import shared_prefix
 from otherwords.inference.hf_folders import find
 from otherwords.language_models import causal_hf
-from otherwords.language_models.causal_hf import open_causal
+from otherwords.language_models.causal_hf import CausalModel, open_causal
 from otherwords.language_models.completion import LENGTH, STOP, Message, Request
 
 SHOTS = "".join(f"Premise: A man number {n} sleeps.\nHypothesis: He is awake.\nAnswer: no\n\n" for n in range(8))
@@ -166,6 +167,13 @@ def test_a_tokenizer_that_ends_every_text_does_not_end_prompts(opened, prefixes,
     requests = [replace(one, max_tokens=4) for one in asked()]
     texts = [[reply.text for _, reply in sorted(model.complete(requests))] for model in (usual, ending)]
     assert texts[0] == texts[1]
+
+
+def test_a_template_with_thoughts_is_that_of_a_model_that_thinks(opened):
+    own, tokenizer = opened(chat=True).opened, copy.copy(opened(chat=True).opened.tokenizer)
+    tokenizer.chat_template += "{{ '<think>' }}"
+    assert CausalModel(replace(own, tokenizer=tokenizer)).capabilities.reasons
+    assert not CausalModel(own).capabilities.reasons
 
 
 def test_a_plain_model_cannot_chat(opened):

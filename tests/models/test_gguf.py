@@ -179,6 +179,20 @@ def test_a_file_without_a_template_for_chats_is_asked_plainly(tmp_path: Path, ti
     assert len(model(plain)(batch(PAIRS))) == 3
 
 
+@pytest.mark.parametrize(
+    ("begin", "read"), [("<think>", "choices(grammar+4096)"), ("<think></think>", "tokens(tokens)")]
+)
+def test_one_that_thinks_in_a_chat_is_read_by_its_answer_and_not_so_where_a_text_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str, read: str
+) -> None:
+    monkeypatch.setattr(tiny_gguf, "TEMPLATE", tiny_gguf.TEMPLATE.replace("<|assistant|>", f"<|assistant|>{begin}"))
+    thinker, template = tiny_gguf.save(tmp_path / "thinker.gguf"), tmp_path / "plain.toml"
+    words = '[words]\nentailment = "A"\nneutral = "B"\ncontradiction = "C"'
+    template.write_text(f'task = "nli"\nform = "plain"\nprompt = "{{premise}} {{hypothesis}}"\n{words}')
+    assert read in model(thinker, template="letters").signature
+    assert "tokens(tokens)" in model(thinker, template=str(template)).signature
+
+
 def test_problems_longer_than_the_context_are_refused(tiny: Path) -> None:
     with refuses(BadInput, field="context"):
         model(tiny, context=512)(batch([("word " * 1000, "end")]))

@@ -24,7 +24,7 @@ from ..inference.tokens import Tokens, clean, encodings, flattened
 from ..inference.torch_device import TorchDevice
 from ..storage.files import seed_for
 from .beginnings import chat_texts, common_tokens, continued, group_by_beginning, split_place
-from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer
+from .completion import LENGTH, STOP, Capabilities, Completion, Message, Request, Usage, final_answer, thinks
 from .writer import Decoding
 from .writer_hf import Author, Prompter, as_chat, ends_prompts, special_tokens
 
@@ -82,11 +82,13 @@ class CausalModel:
         """The folder's name and content, and the dtype."""
         return self.opened.identity
 
-    @property
+    @cached_property
     def capabilities(self) -> Capabilities:
         """All that needs log-probabilities; chats where the tokenizer has a template for them."""
-        chat = bool(getattr(self.opened.tokenizer, "chat_template", None))
-        return Capabilities(chat=chat, logprobs=TOP, scoring=True, context=self.opened.length)
+        template = getattr(self.opened.tokenizer, "chat_template", None)
+        reasons = thinks(str(template), lambda: self._as_chat((Message("user", "?"),)))
+        length = self.opened.length
+        return Capabilities(chat=bool(template), logprobs=TOP, scoring=True, context=length, reasons=reasons)
 
     def first_tokens(self, texts: Sequence[str]) -> list[int]:
         """The first token of each text as a continuation."""

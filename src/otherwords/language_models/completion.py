@@ -7,7 +7,7 @@ it is asked anything that matters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -107,6 +107,15 @@ def final_answer(text: str) -> str:
     return rest if rest == text else rest.lstrip()
 
 
+def thinks(template: str, render: Callable[[], str]) -> bool:
+    """Whether a model thinks first: its template for chats knows of thoughts, and a prompt that it renders ends none.
+
+    >>> thinks("{{ text }}<think>", lambda: "why?<think>"), thinks("{{ text }}<think></think>", lambda: "</think>")
+    (True, False)
+    """
+    return bool(_THOUGHT_START.search(template)) and not _THOUGHT_END.search(render())
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """What a language model can do.
@@ -114,7 +123,8 @@ class Capabilities:
     `chat` and `plain` say how it can be asked, `logprobs` how many tokens it gives at each place (0: none), `scoring`
     whether it tells the log-probability of given texts, `constrained` by which field it is held to choices ("": not at
     all), `cold` by which field it forgets beginnings, `context` how many tokens it reads (0: unknown), `reasons`
-    whether it thinks before it answers. It may refuse `temperature` or `seed`, and drop other fields without a word.
+    whether it thinks before it answers in a chat. It may refuse `temperature` or `seed`, and drop other fields without
+    a word.
     """
 
     chat: bool = True

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..errors import BadInput, MissingExtra, WrongAnswer
 from ..storage.files import fingerprint
 from .beginnings import continued
-from .completion import STOP, Capabilities, Completion, Request, Usage
+from .completion import STOP, Capabilities, Completion, Request, Usage, thinks
 from .dialects import body_of, completion_of
 from .endpoint import Endpoint
 
@@ -70,15 +70,16 @@ class GgufFile:
     @cached_property
     def capabilities(self) -> Capabilities:
         """What llama.cpp can do with this model."""
-        template = str(self._props.get("chat_template") or "")
+        template, chat = str(self._props.get("chat_template") or ""), _has_template(self.path)
+        question = {"messages": [{"role": "user", "content": "?"}]}
         return Capabilities(
-            chat=_has_template(self.path),
+            chat=chat,
             logprobs=int(self._meta["n_vocab"]),
             scoring=True,
             constrained="grammar",
             cold="cache_prompt",
             context=int(self._meta["n_ctx"]),
-            reasons="<think>" in template,
+            reasons=chat and thinks(template, lambda: self._get("/apply-template", question)["prompt"]),
         )
 
     def complete(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:

@@ -23,7 +23,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _NO_MODEL = re.compile(
-    r"model.{0,200}(not found|does not exist|not exist|unknown|invalid(?!_request)|not loaded|not available|try pulling)"
+    r"model.{0,200}(not found|not exist|unknown|invalid(?!_request)|not loaded|not available|try pulling)"
     r"|(unknown|invalid|no such|not a valid) model|model_not_found",
     re.I | re.S,
 )

@@ -47,7 +47,7 @@ def prompted(
     chosen = _accepted(read_template(template, task), can, where)
     chat = _is_chat(chosen, can.chat, can.plain, where)
     try:
-        kind, needs = choose(model, readout, chosen)
+        kind, needs = choose(model, readout, chosen, chat=chat)
         read = Readout(kind, model, chosen, chat)
         read.check()
     except BadInput as error:

@@ -80,15 +80,15 @@ def knows_tokens(model: LanguageModel) -> TypeGuard[TokenScorer]:
     return hasattr(model, "continuations") and hasattr(model, "first_tokens")
 
 
-def possible(model: LanguageModel, labels: int) -> dict[str, str]:
+def possible(model: LanguageModel, labels: int, *, thinks: bool) -> dict[str, str]:
     """The readouts that a model can be read by, the most telling first, each with what it needs of the model."""
     can, local = model.capabilities, knows_tokens(model)
     ways: dict[str, str] = {}
-    if (local or can.logprobs >= labels) and not can.reasons:
+    if (local or can.logprobs >= labels) and not thinks:
         ways[TOKENS] = "tokens" if local else f"top{min(can.logprobs, TOP)}"
-    if (local or can.scoring) and not can.reasons:
+    if (local or can.scoring) and not thinks:
         ways[SCORE] = "scores"
-    thinking = f"+{_THINKING_TOKENS}" if can.reasons else ""  # more tokens make other answers
+    thinking = f"+{_THINKING_TOKENS}" if thinks else ""  # more tokens make other answers
     if can.constrained:
         ways[CHOICES] = can.constrained + thinking
     return {**ways, TEXT: f"text{thinking}"}
@@ -103,18 +103,20 @@ def wanted_readout(given: str, template: Template) -> str:
     return wanted
 
 
-def choose(model: LanguageModel, given: str, template: Template) -> tuple[str, str]:
+def choose(model: LanguageModel, given: str, template: Template, *, chat: bool) -> tuple[str, str]:
     """The readout to use, and what it needs of the model; an error if it cannot do the one that is wanted."""
-    wanted, ways = wanted_readout(given, template), possible(model, len(template.words))
+    thinks = chat and model.capabilities.reasons
+    wanted, ways = wanted_readout(given, template), possible(model, len(template.words), thinks=thinks)
     if wanted == AUTO:
         wanted = next(one for one in (TOKENS, CHOICES, TEXT) if one in ways)
     if wanted not in ways:
-        raise BadInput(_why_not(wanted, model.capabilities), field="readout", fix=f"use {' or '.join(ways)}")
+        reason = _why_not(wanted, model.capabilities, thinks=thinks)
+        raise BadInput(reason, field="readout", fix=f"use {' or '.join(ways)}")
     return wanted, ways[wanted]
 
 
-def _why_not(wanted: str, can: Capabilities) -> str:
-    if can.reasons and wanted in (TOKENS, SCORE):
+def _why_not(wanted: str, can: Capabilities, *, thinks: bool) -> str:
+    if thinks and wanted in (TOKENS, SCORE):
         return f"cannot be read by {wanted}: it thinks before it answers"
     found = {
         TOKENS: f"the server gives {can.logprobs or 'no'} log-probabilities",
@@ -253,7 +255,7 @@ class Readout:
 
     @property
     def _length(self) -> int:
-        return _THINKING_TOKENS if self.model.capabilities.reasons else _ANSWER_TOKENS
+        return _THINKING_TOKENS if self.chat and self.model.capabilities.reasons else _ANSWER_TOKENS
 
 
 def _as_it_is(reply: Completion) -> Completion:
