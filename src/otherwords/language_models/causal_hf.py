@@ -31,8 +31,6 @@ from .writer_hf import Author, Prompter, as_chat, ends_prompts, special_tokens
 if TYPE_CHECKING:
     import torch
 
-#: How many of the likeliest tokens are given at each place.
-TOP = 20
 #: How many times as many tokens as in a classifier's batch are held while texts are written, see `writer_hf`.
 _ROOM = 8
 #: A beginning of fewer tokens is computed with each prompt: merging two attentions costs as much.
@@ -75,7 +73,6 @@ class CausalModel:
     opened: OpenModel
     shared: bool = True
     _prefixes: dict[tuple[int, ...], Prefix | None] = field(default_factory=dict, repr=False)
-    _token_texts: dict[int, str] = field(default_factory=dict, repr=False)
 
     @property
     def identity(self) -> str:
@@ -84,11 +81,11 @@ class CausalModel:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """All that needs log-probabilities; chats where the tokenizer has a template for them."""
+        """All that needs log-probabilities, see `continuations`; chats where the tokenizer has a template for them."""
         template = getattr(self.opened.tokenizer, "chat_template", None)
         reasons = thinks(str(template), lambda: self._as_chat((Message("user", "?"),)))
         length = self.opened.length
-        return Capabilities(chat=bool(template), logprobs=TOP, scoring=True, context=length, reasons=reasons)
+        return Capabilities(chat=bool(template), context=length, reasons=reasons)
 
     def first_tokens(self, texts: Sequence[str]) -> list[int]:
         """The first token of each text as a continuation."""
@@ -115,33 +112,17 @@ class CausalModel:
         return result
 
     def complete(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
-        """Score, give the likeliest tokens, or write, as each request says."""
+        """Write as each request says; those of one decoding are computed together."""
         kinds = defaultdict(list)
         for number, request in enumerate(requests):
             self._refuse_unknown(request)
-            kinds[_kind(request)].append(number)
-        for kind, numbers in kinds.items():
-            some = [requests[number] for number in numbers]
-            replies = getattr(self, f"_{kind[0]}")(some)
+            kinds[_decoding(request), request.max_tokens, request.n, request.stop].append(number)
+        for numbers in kinds.values():
+            replies = self._written([requests[number] for number in numbers])
             yield from ((numbers[place], completion) for place, completion in replies)
 
-    # Kinds of requests
-
-    def _scored(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
-        scores = self.continuations(requests, [requests[0].scored], first=False)[:, 0]
-        for number, score in enumerate(scores.tolist()):
-            yield number, Completion("", score=score)
-
-    def _likeliest(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
-        logs, ids = self._compute(requests, [()], partial(_top_logs, self._count(requests[0])))
-        ends = set(special_tokens(self.opened).ends)
-        for number, (row_logs, row_ids) in enumerate(zip(logs[:, 0, 0], ids[:, 0, 0], strict=True)):
-            top, best = self._named(row_logs, row_ids), int(row_ids[0])
-            text, finish = ("", STOP) if best in ends else (self._token_texts[best], LENGTH)
-            yield number, Completion(text, finish, (top,))
-
     def _written(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion]]:
-        """Texts of one decoding; their likeliest tokens are computed afterwards, from the finished texts."""
+        """Texts of one decoding."""
         asked, special = requests[0], special_tokens(self.opened)
         rows = self._rows(requests)
         prompter = Prompter(self.opened, self.opened.length)
@@ -155,36 +136,15 @@ class CausalModel:
                 self._until(self.opened.tokenizer.decode(ids, skip_special_tokens=True), asked) for ids, _ in lines
             ]
             ends = [STOP if ended or stopped else LENGTH for (_, ended), (_, stopped) in zip(lines, texts, strict=True)]
-            top = self._tops(requests[number], lines[0][0]) if asked.logprobs else ()
             usage = Usage(prompt=len(rows[number]), completion=sum(len(line) for line, _ in lines))
             (first, *more), (finish, *others) = [final_answer(text) for text, _ in texts], ends
-            yield number, Completion(first, finish, top, usage=usage, more=tuple(more), ends=tuple(others))
-
-    def _tops(self, request: Request, ids: Sequence[int]) -> tuple[dict[str, float], ...]:
-        if not ids:
-            return ()
-        logs, tokens = self._compute([request], [tuple(ids[:-1])], partial(_top_logs, self._count(request)))
-        return tuple(self._named(*both) for both in zip(logs[0, 0], tokens[0, 0], strict=True))
-
-    def _count(self, request: Request) -> int:
-        """How many of the likeliest tokens are given: as many as wanted, if there are so many."""
-        return min(request.logprobs, known_tokens(self.opened.model) or request.logprobs)
+            yield number, Completion(first, finish, usage=usage, more=tuple(more), ends=tuple(others))
 
     @staticmethod
     def _until(text: str, request: Request) -> tuple[str, bool]:
         """A text up to the first of the texts that stop it, and whether there was one."""
         ends = [place for stop in request.stop if (place := text.find(stop)) >= 0]
         return (text[: min(ends)], True) if ends else (text, False)
-
-    def _named(self, logs: Any, ids: Any) -> dict[str, float]:
-        """Log-probabilities by the texts of tokens; several tokens with one text are summed."""
-        named: dict[str, float] = {}
-        for log, token in zip(logs.tolist(), ids.tolist(), strict=True):
-            if token not in self._token_texts:
-                self._token_texts[token] = self._text([token])
-            text = self._token_texts[token]
-            named[text] = float(np.logaddexp(named[text], log)) if text in named else log
-        return named
 
     # From requests to rows of numbers
 
@@ -336,12 +296,6 @@ class CausalModel:
             message = f"a prompt has {length} tokens, and the model reads {self.opened.length}"
             raise BadInput(message, where=self.opened.who, fix="use fewer shots, shorter texts, or another model")
 
-    def _text(self, ids: Sequence[int]) -> str:
-        """Tokens as they follow others: some tokenizers drop the blank of a first one."""
-        decode, (line,) = self.opened.tokenizer.decode, self._encode(["\n"], False)
-        behind, before = str(decode([*line, *ids])), str(decode(line))
-        return behind[len(before) :] if line and behind.startswith(before) else str(decode(list(ids)))
-
     # On the device
 
     def _prefix(self, head: tuple[int, ...], rest: Any) -> Prefix | None:
@@ -375,20 +329,10 @@ class CausalModel:
     def _refuse_unknown(self, request: Request) -> None:
         """Raise for what is not computed. Penalties count tokens that were written before: the first has none."""
         penalties = ("frequency_penalty", "presence_penalty") if request.max_tokens > 1 else ()
-        for name in (*penalties, "choices"):
+        for name in (*penalties, "choices", "logprobs", "scored"):
             if getattr(request, name):
                 fix = f"leave {name} out" if name != "choices" else "use another readout: tokens, score or text"
                 raise BadInput(f"{name} is not computed here", where=self.opened.who, fix=fix)
-
-
-def _kind(request: Request) -> tuple[Any, ...]:
-    """What a request asks for, and what requests must have in common to be computed together."""
-    if request.scored:
-        return ("scored", request.scored)
-    if request.logprobs and request.max_tokens == 1 and request.n == 1 and not request.temperature:
-        return ("likeliest", request.logprobs)
-    sampling = (request.max_tokens, request.temperature, request.top_k, request.top_p, request.n, request.stop)
-    return ("written", *sampling, request.logprobs)
 
 
 def _decoding(request: Request) -> Decoding:
@@ -405,13 +349,6 @@ def _token_logs(tokens: torch.Tensor, logits: torch.Tensor) -> tuple[torch.Tenso
     """The log-probabilities of some tokens."""
     logits = logits.float()
     return (logits[..., tokens] - logits.logsumexp(-1, keepdim=True),)
-
-
-def _top_logs(count: int, logits: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The log-probabilities of the likeliest tokens, and which these are."""
-    logits = logits.float()
-    best = logits.topk(count, dim=-1)
-    return best.values - logits.logsumexp(-1, keepdim=True), best.indices
 
 
 def _all_logs(logits: torch.Tensor) -> tuple[torch.Tensor, ...]:
