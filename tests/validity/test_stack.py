@@ -146,6 +146,8 @@ def test_what_contradicts_by_itself_is_dropped_however_much_else_is_reworded(bef
      ("Prices rose for the third month in a row.", "Prices rose for three months in a row."),
      ("The bus leaves at 15:00.", "The bus leaves at 3 p.m."),
      ("Not all of the charges were dropped.", "Some of the charges were not dropped."),
+     ("The flood killed 62 people.", "Sixty-two people were killed by the flood."),
+     ("Half a dozen kites are in the air.", "Six kites are in the air."),
      ("A dog and two cats sleep.", "Two cats and a dog sleep."),
      ("I lent Sophie my tent for the festival.", "Sophie borrowed my tent from me for the festival.")],
 )  # fmt: skip

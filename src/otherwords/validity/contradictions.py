@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"number: ([\d.,]+)(%|st|nd|rd|th|) became ([\d.,]+)(%|st|n
 _QUANTIFIER = re.compile(r'quantifier: "(.+)" became "(.+)"')
 #: What a number is multiplied by where it is said in another unit: two weeks, fourteen days.
 _RATES = {2, 7, 10, 12, 24, 52, 60, 100, 365, 1000}
+_HALF = ["half", "a"]
 _MEASURES = """
     second minute hour day week month year decade century meter metre kilometer kilometre mile foot inch yard gram kilo
     kilogram pound ounce ton tonne liter litre dollar euro cent
@@ -114,11 +115,14 @@ def _measures(tree: ParseTree) -> set[tuple[str, str]]:
 
 
 def _run(tree: ParseTree, last: int) -> list[str]:
-    """The words of the number that ends here."""
-    first = last
-    while first and tree[first - 1].pos == "NUM":
+    """The words of the number that ends here: "sixty-two", "half a dozen"; none where it is about so many."""
+    first, words = last, [node.text.lower() for node in tree.nodes]
+    while first and (
+        tree[first - 1].pos == "NUM" or words[first - 1] in {"-", "half"} or words[first - 2 : first] == _HALF
+    ):
         first -= 1
-    return [tree[at].text.lower() for at in range(first, last + 1)]
+    bounds = [one for one in tree.children(last) if tree[one].dep not in {"compound", "punct"} and one < first]
+    return [] if bounds or tree.children(last, "cc", "conj") else words[first : last + 1]
 
 
 def _values(words: Sequence[str]) -> list[float]:
