@@ -19,10 +19,11 @@ from refusals import refuses
 from otherwords.errors import BadInput, LimitReached, ServerFailed
 from otherwords.language_models import pacing
 from otherwords.language_models.budget import Budget, Price, Prices, spending
-from otherwords.language_models.completion import Capabilities
-from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.completion import LENGTH, Capabilities, Message, Request
+from otherwords.language_models.endpoint import ANTHROPIC, Endpoint
 from otherwords.language_models.probe import CHOICES, MOST_REQUESTS, find_capabilities, find_stored, probe
 from otherwords.language_models.sending import Manner
+from otherwords.language_models.served import Served
 from otherwords.models.api import probed
 
 Body = dict[str, Any]
@@ -46,6 +47,17 @@ def test_llama_cpp_is_known_for_what_it_does(tiny: Endpoint) -> None:
     assert (found.software, found.several) == ("llamacpp", True)
     assert found.noise.keys() == {"again", "cold", "parallel"}
     assert found.requests == 8  # and two are looked up: the list of models, and the settings
+
+
+def test_llama_cpp_speaks_as_anthropic_does_too(tiny: Endpoint) -> None:
+    """What is said there is what is said in the other dialect, and no tokens are forgotten."""
+    claude = replace(tiny, dialect="anthropic")
+    assert probe(claude).capabilities == ANTHROPIC
+    chat = (Message("system", "Be brief."), Message("user", "A dog runs. Is there a dog?"))
+    request = Request(messages=chat, max_tokens=6, temperature=0.0)
+    one, other = (dict(Served(endpoint, ANTHROPIC).complete([request]))[0] for endpoint in (claude, tiny))
+    assert (one.text, one.finish) == (other.text, LENGTH)
+    assert one.usage._replace(cached=0) == other.usage._replace(cached=0)
 
 
 @pytest.mark.slow
