@@ -206,6 +206,20 @@ def test_seeds_are_tried_where_two_texts_at_once_are_refused(obeyed: bool) -> No
     assert not found.several
 
 
+def test_seeds_and_limits_are_tried_where_even_a_model_that_is_sure_of_its_answers_writes_much() -> None:
+    def sure(path: str, body: Body) -> Answer | None:
+        if body.get("n", 1) > 1:
+            return refusal(400, "n must be 1")
+        asked = str(body.get("messages")).endswith("Answer yes or no.'}]")
+        if body.get("temperature"):
+            return _reply(body, "Yes." if asked else f"drawn with {body['seed']}", completion_tokens=2 if asked else 90)
+        return openai(path, body)
+
+    with ChatServer(answer=sure) as stub:
+        found = probe(Endpoint("tiny", stub.url)).capabilities
+    assert found == replace(USUAL, dropped=("max_tokens",))
+
+
 def test_numbers_that_move_are_measured() -> None:
     numbers = count()
 

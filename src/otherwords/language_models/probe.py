@@ -40,6 +40,8 @@ _FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
 CHOICES = ("quartz", "zephyr")
 _STORY = "An old man in a red coat walks his two dogs along the river while it rains."
 _QUESTION = f"{_STORY} Is anybody outside? Answer yes or no."
+#: To which no model, however sure it is, writes the same with two seeds.
+_OPEN = f"{_STORY} What happens next? Invent something that nobody expects."
 #: Longer, and one that begins alike, to be asked at the same time: with 44 tokens llama.cpp repeats itself to the bit,
 #: with 109 it differs by up to 0.3 nat.
 _LONG = (
@@ -212,8 +214,7 @@ class _Prober:
             raise refused
         reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
         self._learn(chat=chat is not None, plain=plain, reasons=reasons)
-        if chat and chat.usage.completion > limit and not reasons:
-            self._drop("max_tokens")
+        self._note_length(chat, limit)
 
     def _finds_plain(self, replies: bool) -> bool:
         """Whether it continues texts; one that gives the log-probability of a text does.
@@ -263,7 +264,7 @@ class _Prober:
         """Whether equal seeds write equal texts, and others other ones; and whether several come at once."""
         if not self.can.temperature or self.can.reasons:
             return
-        drawn = self._usual(max_tokens=12, temperature=1.0, seed=1, n=2)
+        drawn = self._usual(_OPEN, max_tokens=12, temperature=1.0, seed=1, n=2)
         one = self._ask(drawn)
         self.several = one is not None and len(one.more) == 1
         if one and not self.several:
@@ -271,6 +272,7 @@ class _Prober:
         if not one:  # two at once are refused
             drawn = replace(drawn, n=1)
             one = self._ask(drawn)
+        self._note_length(one, drawn.max_tokens * drawn.n)
         if not (one and (again := self._ask(drawn))):
             return
         texts, same = [one.text, *one.more], (one.text, one.more) == (again.text, again.more)
@@ -318,6 +320,11 @@ class _Prober:
         if self.first and self.first.top and other and other.top:
             one, two = self.first.top[0], other.top[0]
             self.noise[kind] = max((abs(one[token] - two[token]) for token in one.keys() & two.keys()), default=0.0)
+
+    def _note_length(self, reply: Completion | None, most: int) -> None:
+        """Note where more was written than was allowed."""
+        if reply and reply.usage.completion > most and not self.can.reasons and "max_tokens" not in self.can.dropped:
+            self._drop("max_tokens")
 
     def _ask(self, request: Request) -> Completion | None:
         return self._ask_all([request])[0]
