@@ -58,9 +58,9 @@ def design(some: Sequence[Evidence]) -> tuple[list[str], np.ndarray]:
 
 
 def fit(sets: np.ndarray, kinds: np.ndarray, some: Sequence[Evidence]) -> tuple[Weights, np.ndarray]:
-    """The weights of each term, and which pairs they drop; where the rule sees exchanged roles nothing is fitted."""
+    """The weights of each term, and which pairs they drop; where a rule decides nothing is fitted."""
     names, x = design(some)
-    by_rule = np.array([bool(one.exchanged) for one in some])
+    by_rule = np.array([bool(one.exchanged or one.contradicted) for one in some])
     sound = (sets == "G") | np.char.startswith(kinds.astype(str), "good")
     weight = np.zeros(len(some))
     for group in {*zip(sets, kinds, strict=True)}:

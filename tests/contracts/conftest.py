@@ -299,7 +299,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
         "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
         "equivalence.v2": lambda folder: "equivalence(max_length=64)",
-        "stack.v2": file("stack mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
+        "stack.v3": file("stack mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
     },
     "models": {

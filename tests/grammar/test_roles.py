@@ -78,6 +78,30 @@ EXCHANGED = [
     ("A kitten licks a puppy on a blanket.", "A puppy licks a kitten on a blanket."),
     ("A father waves to his daughter.", "A daughter waves to her father."),
     ("A bride kisses her aunt on the cheek.", "A bride is kissed on the cheek by her aunt."),
+    ("A player in white tackles a player in green.", "A player in white is tackled by a player in green."),
+    ("Eva lied that Jon had hit her with a stick.", "Jon lied that he had been hit with a stick by Eva."),
+    # clefts, and what one gets that is another's
+    ("Alice got the piano from Ruth.", "It was from Alice that Ruth got the piano."),
+    ("You called me first.", "I was the one who called you first."),
+    ("Maria lent her bicycle to Tom.", "Maria borrowed Tom's bicycle."),
+    ("The museum borrowed the vase from a church.", "The museum lent the vase to a church."),
+    ("Duarte was succeeded as mayor by Okafor.", "Duarte took over as mayor from Okafor."),
+    ("Chelsea were beaten by Arsenal at home.", "Arsenal suffered a home defeat against Chelsea."),
+    # halves of a sentence
+    ("The lake is north of the town.", "The town lies to the north of the lake."),
+    ("Sam is a much better cook than Julia.", "Everyone says that Julia cooks far better than Sam."),
+    ("You're a better cook than your sister, I have to say.", "Your sister's a better cook than you, I have to say."),
+    ("Prices are higher in the city than in the country.", "In the country, prices are higher than in the city."),
+    ("The heat flows from the metal into the water.", "Heat moves out of the water and into the metal."),
+    (
+        "The bus stops at the market after it passes the church.",
+        "Before it passes the church, the bus stops at the market.",
+    ),
+    ("I met Oscar's wife before I met Oscar.", "I met Oscar before I met his wife."),
+    ("First she fed the baby, then she called the doctor.", "She called the doctor and fed the baby afterwards."),
+    ("The choir sang before the orchestra played.", "The orchestra had played by the time the choir sang."),
+    ("Your refund will be paid by the bank, not by the shop.", "Your refund comes from the shop rather than the bank."),
+    ("Oil prices rose because the war dragged on.", "The war dragged on because of rising oil prices."),
 ]
 IN_PLACE = [
     ("Ann was happy when she was young.", "When Ann was young, she was happy."),
@@ -117,6 +141,22 @@ IN_PLACE = [
     ("A woman sat in the park.", "In the park sat a woman."),
     ("The doctor treated Ann.", "Ann got treatment from the doctor."),
     ("He told her that she was right.", "She was told by him that she was right."),
+    ("He paid after he had tasted the soup.", "He did not pay before he had tasted the soup."),
+    ("Wine goes more to Japan than to Canada.", "Less wine goes to Canada than to Japan."),
+    ("Kim got home from the movies and went to school.", "Kim went to the movies after coming back from school."),
+    ("We took the train instead of the bus.", "We did not take the bus but the train."),
+    ("Not only Ann but also Ben came.", "Not only Ben but also Ann came."),
+    ("The box on the left is heavier than the one on the right.", "The right box is lighter than the left one."),
+    ("Before the guests arrived, Sue cleaned the kitchen.", "Sue cleaned the kitchen before the guests arrived."),
+    ("In winter we spend more than in summer.", "We spend more in winter than in summer."),
+    ("Nobody in the team runs faster than Maya.", "Maya runs faster than anybody else in the team."),
+    ("It was Ann who called Ben.", "Ben was the one whom Ann called."),
+    ("Ann bought Tom's house.", "Tom sold Ann his house."),
+    ("The lake is north of the town.", "The town is south of the lake."),
+    ("The parents look after the twins.", "On Fridays, the twins are looked after by their parents."),
+    ("The groom's sister danced with the bride's brother.", "The brother of the bride danced with the groom's sister."),
+    ("Duarte was succeeded as mayor by Okafor.", "Okafor took over as mayor from Duarte."),
+    ("He was hit by a stone thrown by a boy.", "A stone that a boy threw hit him."),
 ]
 
 
@@ -133,6 +173,7 @@ NOT_CROSSED = [
     ("Ahmed is older than Farid.", "Farid is younger than Ahmed."),
     ("Lena resembles her aunt.", "Lena's aunt looks like her."),
     ("A vet sleeps while a husky runs.", "A husky races while a vet naps."),
+    ("The doctor arrived later than the police.", "The police arrived earlier than the doctor."),
 ]
 
 

@@ -122,6 +122,40 @@ def test_multiples_count_as_numbers_and_a_comparison_may_be_turned(before, after
     assert judged('stack(judge="")', after, before=before)[0].keep is expected
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("A climber is ascending a steep rock face.", "A climber is descending a steep rock face."),
+     ("I think the train takes about forty minutes.", "It takes the train around fifty minutes, I think."),
+     ("We've been together for three years now.", "We've been together for three months now."),
+     ("Two women and a child wait at the stop.", "A woman and two children wait at the stop."),
+     ("She answered every question they put to her.", "She gave an answer to most of the questions that they asked."),
+     ("At least three ministers will resign.", "No more than three ministers are going to step down."),
+     ("Hundreds of people gathered.", "Thousands of people gathered outside.")],
+)  # fmt: skip
+def test_what_contradicts_by_itself_is_dropped_however_much_else_is_reworded(before, after):
+    for one, other in ((before, after), (after, before)):
+        [verdict] = judged('stack(judge="")', other, before=one)
+        assert (verdict.keep, verdict.score) == (False, 0)
+        assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("The suspect was released after two days.", "After 48 hours, the suspect was let go."),
+     ("The storm left 20,000 homes without power.", "The storm left twenty thousand homes without power."),
+     ("Prices rose for the third month in a row.", "Prices rose for three months in a row."),
+     ("The bus leaves at 15:00.", "The bus leaves at 3 p.m."),
+     ("Not all of the charges were dropped.", "Some of the charges were not dropped."),
+     ("The flood killed 62 people.", "Sixty-two people were killed by the flood."),
+     ("Half a dozen kites are in the air.", "Six kites are in the air."),
+     ("A dog and two cats sleep.", "Two cats and a dog sleep."),
+     ("I lent Sophie my tent for the festival.", "Sophie borrowed my tent from me for the festival.")],
+)  # fmt: skip
+def test_what_can_be_the_same_is_no_contradiction(before, after):
+    [verdict] = judged('stack(judge="")', after, before=before)
+    assert verdict.score > 0
+
+
 def test_every_term_has_a_weight_and_every_weight_a_term():
     assert terms(Evidence([], SAME, [])).keys() == WITHOUT_JUDGE.keys()
     assert terms(Evidence([], SAME, [], (), UNSURE)).keys() == WITH_JUDGE.keys()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ..words.lexicon import lexicon
+from .halves import halves_exchanged
 from .parsing import ParseTree
 from .participants import Participants, directions_turned
 from .phrases import SUBJECT_CASE
@@ -59,7 +60,8 @@ def exchanged(before: Roles, after: Roles) -> list[Exchange]:
     found = [*_places_exchanged(old, new), *_around_other_verbs(old, new), *_links_turned(old, new)]
     found = found or [_turned(*pair) for pair in directions_turned(before, after, *names)]
     found = found or list(_stretches_exchanged(before.tree, after.tree))
-    found = found or [Exchange(*texts, "roles") for texts in sides_exchanged(before.tree, after.tree)]
+    for around in (sides_exchanged, halves_exchanged):
+        found = found or [Exchange(*texts, "roles") for texts in around(before.tree, after.tree)]
     return list({(one.before, one.after): one for one in found}.values())
 
 
@@ -83,7 +85,7 @@ class _Named:
         self.places: dict[str, set[tuple[str, str]]] = {}
         for node, places in found.places.items():
             if node in names:
-                named = {(role, self.governor(at)) for role, at in places if role != "than"}  # has links of its own
+                named = {(role, self.governor(at)) for role, at in places if role.split()[0] != "than"}  # has links
                 self.places.setdefault(names[node], set()).update(named)
 
     def governor(self, at: int) -> str:

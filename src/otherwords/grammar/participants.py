@@ -18,6 +18,10 @@ from .verb_relations import TURNED, base_verb, is_converse, same_both_ways
 
 #: Prepositions after which the one stands whom it concerns.
 _TOWARDS = {"to", "at", "for", "after", "against", "of", "on", "about", "over"}
+#: Whose thing one gets by these is whom one gets it from: "borrowed Tom's bicycle".
+_GOT_FROM = {"borrow", "buy", "purchase", "inherit", "rent"}
+#: What one suffers from the other.
+_SUFFERED = {("defeat", "against"), ("loss", "against"), ("defeat", "to"), ("loss", "to")}
 _SAYS_NOTHING = {"be", "have", "get", "go", "become", "seem"}
 _PRONOUNS = {"i", "me", "you", "he", "him", "she", "her", "we", "us"}
 #: What somebody who beats others has: more votes, a higher score.
@@ -40,6 +44,7 @@ class Participants(NamedTuple):
     predicate: str
     preposition: str
     turned: bool = False
+    living: bool = True
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -60,15 +65,22 @@ def directions_turned(
         for other in after:
             if one.predicate == other.predicate and one.turned == other.turned:
                 continue
-            if one[:2] == other[:2] and is_converse(one.predicate, other.predicate):
+            both_live = one.living and other.living
+            said = both_live or {one.preposition, other.preposition} & {"to", "from"}
+            if one[:2] == other[:2] and said and is_converse(one.predicate, other.predicate):
                 yield one, other
-            turned = one.ends == other.ends[::-1] and one.ends not in ends_after and other.ends not in ends_before
+            turned = (
+                both_live
+                and one.ends == other.ends[::-1]
+                and one.ends not in ends_after
+                and other.ends not in ends_before
+            )
             if turned and not same_both_ways(one.predicate, other.predicate):
                 yield one, other
 
 
 def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
-    """Those of each verb or adjective, where both are named and alive."""
+    """Those of each verb or adjective, where both are named; only of the living is all known that they do."""
     tree = found.tree
     living = {node for node in names if lives(tree, node)}
     for verb in sorted({at for places in found.places.values() for role, at in places if role == "subj"}):
@@ -78,10 +90,11 @@ def _pairs(found: Roles, names: Mapping[int, str]) -> Iterator[Participants]:
             continue
         lemma = base_verb(tree[verb].text.lower(), tree[verb].lemma.lower())
         for predicate, preposition, other in _others(found, verb):
-            for doer in living.intersection(found.holders("subj", verb)):
-                if other in living and predicate not in _SAYS_NOTHING:
-                    turned = (lemma, preposition) in TURNED
-                    yield Participants(names[doer], names[other], predicate, preposition, turned)
+            for doer in names.keys() & set(found.holders("subj", verb)):
+                if other in names and predicate not in _SAYS_NOTHING:
+                    turned = (lemma, preposition) in TURNED or (predicate, preposition) in _SUFFERED
+                    both = {doer, other} <= living
+                    yield Participants(names[doer], names[other], predicate, preposition, turned, both)
     for quality, one, other in found.links:
         if quality.removeprefix("than ").split("/")[0] in _MORE and {one, other} <= living:
             yield Participants(names[one], names[other], "exceed", "")
@@ -94,8 +107,12 @@ def _others(found: Roles, verb: int) -> Iterator[tuple[str, str, int]]:
     things = set(found.holders("obj", verb))
     for node, places in found.places.items():
         for role, at in places:
-            if at == verb and (role in {"obj", *_TOWARDS} or (lemma, role) in TURNED):
+            if at == verb and role == "from" and tree[verb + 1].text.lower() == "over":
+                yield f"{lemma} over", role, node
+            elif at == verb and (role in {"obj", *_TOWARDS} or (lemma, role) in TURNED):
                 yield lemma, "" if role == "obj" else role, node
+            elif at in things and role == "'s" and tree[node].dep == "poss" and lemma in _GOT_FROM:
+                yield lemma, "from", node
             elif at in things and role in {*_TOWARDS, "'s"} and not lives(tree, at) and tree[node].dep == "pobj":
                 yield tree[at].lemma.lower(), "of" if role == "'s" else role, node
     for at in tree.children(verb, "acomp"):
@@ -110,7 +127,8 @@ def lives(tree: ParseTree, at: int) -> bool:
     node = tree[at]
     if node.pos == "PRON":
         return node.text.lower() in _PRONOUNS
-    return node.pos == "PROPN" or is_living(node.lemma.lower())
+    unknown = node.text[:1].isupper() and not lexicon().knows(node.text)
+    return node.pos == "PROPN" or unknown or is_living(node.lemma.lower())
 
 
 @lru_cache(maxsize=1 << 14)

@@ -44,6 +44,8 @@ _ORDERS = {"before", "after", "because", "until", "if", "unless", "although", "t
 NOUNS = {"NOUN", "PROPN", "PRON", "NUM"}
 _SUBJECTS = {"nsubj", "nsubjpass"}
 _RELATIVE = {"who", "that", "which", "whom"}
+#: What stands for the subject of "be".
+_STANDING = {"one", "ones"}
 #: A role and the node that it belongs to.
 Place = tuple[str, int]
 
@@ -92,6 +94,8 @@ def roles(tree: ParseTree) -> Roles:
             _read_order(found, at)
         if node.dep == "poss" and node.pos in {"NOUN", "PROPN"}:
             _read_owner(found, at)
+        if node.lemma == "be":
+            _read_cleft(found, at)
     return found
 
 
@@ -118,11 +122,23 @@ def _read_verb(found: Roles, verb: int) -> None:
         found.put("subj" if agent else name, verb, objects)
         if not agent and (not things or name in _TIMES or (name in _TOWARDS and not passive)):
             _link(found, name, subjects, objects)
+    if passive and not found.holders("subj", verb):
+        found.put("subj", verb, _hidden_agent(tree, verb))
     _read_ends(found, verb, things, [] if passive else subjects)
     if not passive:
         _link(found, "to", subjects, receivers)
         for subject in subjects:
             found.put(f"{tree[verb].lemma}>", subject, things)  # whose it is: "one man holds a cup, one a plate"
+
+
+def _hidden_agent(tree: ParseTree, verb: int) -> list[int]:
+    """The "by" of a passive that a parser hangs on another noun: "threatened with a wrench by the officer"."""
+    for preposition in tree.children(verb, "prep"):
+        for noun in tree.children(preposition, "pobj"):
+            for by in tree.children(noun, "prep"):
+                if tree[by].text.lower() == "by" and not tree.children(verb, "agent"):
+                    return _joined(tree, [one for one in tree.children(by, "pobj") if tree[one].pos in NOUNS])
+    return []
 
 
 def _read_ends(found: Roles, verb: int, things: Iterable[int], subjects: Iterable[int]) -> None:
@@ -133,6 +149,26 @@ def _read_ends(found: Roles, verb: int, things: Iterable[int], subjects: Iterabl
             if name in {"from", "to"}:
                 found.put(name, verb, objects)
                 _link(found, name, subjects, objects)
+
+
+def _read_cleft(found: Roles, copula: int) -> None:
+    """ "It was Ann who called", "Ann was the one who called", "Ann was what he saw": the clause is about her."""
+    tree = found.tree
+    subjects = tree.children(copula, *_SUBJECTS)
+    named = [one for one in tree.children(copula, "attr") if tree[one].text.lower() in _STANDING]
+    named += [what for clause in tree.children(copula, "ccomp") for what in tree.children(clause, *_SUBJECTS, "dobj")
+              if tree[what].text.lower() == "what"]  # fmt: skip
+    for other in named:
+        for subject in subjects:
+            found.places.setdefault(subject, set()).update(found.places.get(other, ()))
+    if not any(tree[one].text.lower() == "it" for one in subjects):
+        return
+    for preposition in tree.children(copula, "prep"):
+        for clause in tree.children(copula, "ccomp", "advcl", "relcl"):
+            name, objects = _prepositional(tree, preposition)
+            if preposition < clause:
+                found.put(name, clause, objects)
+                _link(found, name, _joined(tree, _subjects(tree, clause)), objects)
 
 
 def _read_owner(found: Roles, owner: int) -> None:
@@ -241,8 +277,10 @@ def _read_comparison(found: Roles, than: int) -> None:
 
 
 def _read_order(found: Roles, verb: int) -> None:
-    """Clauses with "before", "after", "because", "if"."""
+    """Clauses with "before", "after", "because", "if"; who did not pay before he ate paid later."""
     tree = found.tree
+    if tree.children(verb, "neg"):
+        return
     for clause in tree.children(verb, "advcl"):
         marks = [tree[one].text.lower() for one in tree.children(clause, "mark", "advmod")]
         for mark in _ORDERS.intersection(marks):

@@ -35,6 +35,7 @@ _AGENT_WITHIN = 10
 #: Pronouns for somebody else than the subject; tags of nouns and of pronouns for persons; parts with converse words.
 _OTHERS = {"him", "her", "them"}
 _TAGS = {"NN", "NNS", "NNP", "NNPS", "PRP"}
+_BEFORE, _AFTER = {"before", "earlier", "ahead"}, {"after", "later", "behind"}
 _TELLING_PARTS = {"VERB", "ADJ", "ADV", "NOUN"}
 
 
@@ -60,7 +61,7 @@ def sides_exchanged(old: ParseTree, new: ParseTree) -> Iterator[tuple[str, str]]
     for one in before:
         pair = _pair(old, one)
         for other in after:
-            if one.preposition != other.preposition or one.preposition == "than":  # comparisons are read elsewhere
+            if one.preposition != other.preposition or one.preposition in {"than", *MUTUAL}:  # than: read elsewhere
                 continue
             if not _may_correspond(one.verb, other.verb):
                 continue
@@ -73,7 +74,15 @@ def _may_correspond(verb: str, other: str) -> bool:
 
 
 def _pair(tree: ParseTree, one: _Sides) -> tuple[str, str]:
-    return tree[one.doer].lemma.lower(), tree[one.other].lemma.lower()
+    first, second = tree[one.doer].lemma.lower(), tree[one.other].lemma.lower()
+    return (first, second) if first != second else (_told_apart(tree, one.doer), _told_apart(tree, one.other))
+
+
+def _told_apart(tree: ParseTree, noun: int) -> str:
+    """A noun with what it wears or has: "player in white"."""
+    after = [at for at in range(noun + 1, min(noun + 4, len(tree.nodes))) if tree[at].pos != "DET"]
+    wears = len(after) > 1 and tree[after[0]].text.lower() in {"in", "with"}
+    return " ".join([tree[noun].lemma.lower(), *([tree[after[1]].lemma.lower()] if wears else [])])
 
 
 def _shown(tree: ParseTree, one: _Sides) -> str:
@@ -95,7 +104,7 @@ def _read(tree: ParseTree, nouns: set[str]) -> Iterator[_Sides]:
         if first is None:
             continue
         preposition, other = _after(tree, at, nouns, is_passive := _is_passive(tree, at))
-        if other is not None and tree[first].lemma != tree[other].lemma:
+        if other is not None and _told_apart(tree, first) != _told_apart(tree, other):
             yield _Sides(_verb(node.text), preposition, *((other, first) if is_passive else (first, other)))
 
 
@@ -309,9 +318,18 @@ def _converse_words(old: ParseTree, new: ParseTree) -> bool:
         for tree in (old, new)
     )
     lost, gained = words - others, others - words
+    if _ordered(old) * _ordered(new) < 0:
+        return True
     if any(frozenset((one, other)) in CONVERSE or other in lexicon().antonyms(one) for one in lost for other in gained):
         return True
     return bool({"less", "few", "fewer"} & (lost ^ gained)) or _is_turned(old) != _is_turned(new)
+
+
+def _ordered(tree: ParseTree) -> int:
+    """How often a text says "before" rather than "after"."""
+    return sum(node.text.lower() in _BEFORE for node in tree.nodes) - sum(
+        node.text.lower() in _AFTER for node in tree.nodes
+    )
 
 
 def _is_turned(tree: ParseTree) -> bool:

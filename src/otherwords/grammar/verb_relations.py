@@ -22,6 +22,7 @@ _CONVERSE = """
     bring/receive bring/get host/visit inherit/leave cause/result feed/eat interest/enjoy bore/dislike
     surprise/expect confuse/understand need/help watch/entertain watch/attract ride/carry house/inhabit drive/pass
     afraid/frighten afraid/scare scared/frighten fond/please proud/please
+    buy/pay purchase/pay
     like/comfort love/comfort get/strike catch/strike have/make have/cause suffer/cause suffer/trouble defeat/lose
     beat/lose
 """

@@ -37,6 +37,7 @@ _ENDINGS = re.compile("(?:ally|ily|ly|ness|ity|y|able|e)$")
 _MULTIPLES = {"double", "triple", "treble", "quadruple", "halve", "twice", "thrice", "twofold", "threefold"}
 #: Changes that go with a comparison that was turned.
 _DEGREE = re.compile(r"^(?:antonym|quantifier)\b.*\b(?:more|less|few|fewer|many|much|least|most)\b|^antonym")
+_BESIDE = (["left", "of"], ["right", "of"])
 #: Verbs and nouns that say little by themselves.
 _LIGHT = {"be", "have", "do", "get", "go", "make", "take", "there", "thing", "someone", "somebody", "one"}
 #: How far up the definitions are followed: a poodle is a dog, a dog an animal.
@@ -127,13 +128,18 @@ def _multiples(tree: ParseTree) -> set[str]:
 
 
 def _comparison_turned(tree: ParseTree, other: ParseTree) -> bool:
-    """Whether both texts compare the same, the other way round: "A is older than B", "B is younger than A"."""
+    """Whether both texts compare the same, the other way round: "A is older than B", "B is younger than A".
+
+    So do "left of" and "right of".
+    """
     sides = []
     for one in (tree, other):
-        than = next((at for at, node in enumerate(one.nodes) if node.text.lower() == "than"), None)
+        words = [node.text.lower() for node in one.nodes]
+        than = next((at for at, word in enumerate(words) if word == "than" or words[at - 1 : at + 1] in _BESIDE), None)
         if than is None:
             return False
-        nouns = [at for at, node in enumerate(one.nodes) if node.pos in {"NOUN", "PROPN"}]
+        named = {"NOUN", "PROPN"} if words[than] == "than" else {"NOUN", "PROPN", "ADJ"}
+        nouns = [at for at, node in enumerate(one.nodes) if node.pos in named]
         sides.append([{one[at].lemma.lower() for at in nouns if (at < than) == before} for before in (True, False)])
     (first, second), (new_first, new_second) = sides
     return bool(second & new_first - first and first & new_second - second)

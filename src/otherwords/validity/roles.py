@@ -17,7 +17,7 @@ from .checking import Check, Pair
 
 
 @checks(
-    "roles.v1",
+    "roles.v2",
     language="en",
     extra="spacy",
     measured="drops 65 of 70 exchanges of a set that its rules were mended with, and 42 of 70 of a newer one by "

@@ -22,6 +22,7 @@ from ..problem import Bucket, Verdict, changed_fields
 from ..registry import checks
 from .changes import Changes, changes
 from .checking import Check, Pair, too_long, warn_too_long
+from .contradictions import contradictions
 from .equivalence import JUDGE
 from .equivalence import load_judge as load_equivalence
 from .label_safety import read_text, violations
@@ -95,6 +96,7 @@ class Evidence:
     lines: Sequence[str]
     crossed: Sequence[Crossing] = ()
     judged: Opinion | None = None
+    contradicted: Sequence[str] = ()
 
 
 class Judges:
@@ -121,7 +123,7 @@ class Judges:
 
 
 @checks(
-    "stack.v2",
+    "stack.v3",
     unsigned=("judge", "canary"),
     language="en",
     extra="spacy",
@@ -180,24 +182,27 @@ def weigh(
         if isinstance(found, str):
             known[old, new] = found
             continue
+        counted = changes(read[old], read[new], trees[old], trees[new])
+        lines = violations(read[old], read[new], ("negation", "quantifier", "number"), antonyms=True)
         known[old, new] = Evidence(
             role_changes(placed[old], placed[new]),
-            changes(read[old], read[new], trees[old], trees[new]),
-            violations(read[old], read[new], ("negation", "quantifier", "number"), antonyms=True),
+            counted,
+            lines,
             crossed(placed[old], placed[new]),
             found,
+            contradictions(counted, lines, trees[old], trees[new]),
         )
     return known
 
 
 def probability(found: Evidence) -> float:
-    """How likely it is that both texts say the same: 0 where roles were exchanged.
+    """How likely it is that both texts say the same: 0 where roles were exchanged or something contradicts by itself.
 
     >>> same = Changes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     >>> probability(Evidence([], same, [])) > 0.9 > 0.1 > probability(Evidence([], same._replace(denied=1), []))
     True
     """
-    if found.exchanged:
+    if found.exchanged or found.contradicted:
         return 0.0
     weights = WITH_JUDGE if found.judged else WITHOUT_JUDGE
     frame = found.changes.frame
@@ -227,7 +232,11 @@ def _verdict(found: Sequence[Evidence | str | None], least: float) -> Verdict:
     score = min(chances, default=1.0)
     if judged and score < least:
         worst = judged[chances.index(score)]
-        return Verdict(False, "; ".join(worst.exchanged) or f"probability {score:.2f}: {_why(worst)}", score)
+        return Verdict(
+            False,
+            "; ".join([*worst.exchanged, *worst.contradicted]) or f"probability {score:.2f}: {_why(worst)}",
+            score,
+        )
     return Verdict(None) if None in found else Verdict(True, "", score)
 
 

@@ -1,0 +1,131 @@
+"""What no rewording does: changes that contradict by themselves, however much else was put in other words.
+
+"Forty minutes" are not fifty, two women and a child are not a woman and two children, and what is ascending in a text
+that is else the same does not descend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ..grammar.parsing import ParseTree
+from ..words.numerals import numerals
+from .changes import Changes
+
+#: From this share of words in the same order on, a text is a copy with one change.
+_COPY = 0.85
+_NUMBER = re.compile(r"number: ([\d.,]+)(%|st|nd|rd|th|) became ([\d.,]+)(%|st|nd|rd|th|)")
+_QUANTIFIER = re.compile(r'quantifier: "(.+)" became "(.+)"')
+#: What a number is multiplied by where it is said in another unit: two weeks, fourteen days.
+_RATES = {2, 7, 10, 12, 24, 52, 60, 100, 365, 1000}
+_HALF = ["half", "a"]
+_MEASURES = """
+    second minute hour day week month year decade century meter metre kilometer kilometre mile foot inch yard gram kilo
+    kilogram pound ounce ton tonne liter litre dollar euro cent
+"""
+_UNITS = frozenset(_MEASURES.split())
+_ALL = {"all", "all of", "every", "each", "each of", "every one of", "both", "both of"}
+_PART = {"some", "some of", "most", "most of", "a few", "few", "few of", "several", "many", "half", "half of",
+         "only one", "only some"}  # fmt: skip
+_RARE = {"sometimes", "rarely", "seldom", "occasionally"}
+_FROM = {"at least", "no fewer than", "no less than", "more than", "over"}
+_UP_TO = {"at most", "no more than", "less than", "fewer than", "under", "up to"}
+_LARGE = {"dozens of", "hundreds of", "thousands of", "millions of", "billions of"}
+_OPPOSED = ((_ALL, _PART), ({"always"}, _RARE), (_FROM, _UP_TO))
+_NEGATION = re.compile(
+    r"\b(?:not|no(?! (?:more|fewer|less|later) than)|nobody|none|nothing|never|neither|without|nowhere)\b|n[’']t\b",
+    re.I,
+)
+
+
+def contradictions(found: Changes, lines: Sequence[str], old: ParseTree, new: ParseTree) -> list[str]:
+    """What contradicts in two texts, one line each; `lines` say which words of a label changed."""
+    told = [line for line in lines if line.startswith("antonym")]
+    said = told if found.opposed and not found.denied and found.frame >= _COPY else []
+    numbers = [line for line in lines if (both := _NUMBER.fullmatch(line)) and _differ(*both.groups())]
+    return [*said, *numbers, *_quantifiers(lines, old, new), *_counted(old, new), *_measured(old, new)]
+
+
+def _differ(one: str, kind: str, other: str, its: str) -> bool:
+    """Whether two numbers cannot say the same of anything.
+
+    >>> _differ("40", "", "50", ""), _differ("2", "", "48", ""), _differ("15", "", "3", ""), _differ("3", "rd", "3", "")
+    (True, False, False, False)
+    """
+    if (kind == "%") != (its == "%") or kind.isalpha() != its.isalpha():
+        return False
+    low, high = sorted(float(text.replace(",", "").rstrip(".") or 0) for text in (one, other))
+    if low <= 1 or high - low in {12, 1900, 2000}:  # halves, "one of", hours and years
+        return False
+    return high / low not in _RATES
+
+
+def _quantifiers(lines: Sequence[str], old: ParseTree, new: ParseTree) -> Iterator[str]:
+    """All that became some, at least that became at most, hundreds that became thousands."""
+    denied = any(_NEGATION.search(tree.text) for tree in (old, new))
+    for line in lines:
+        if both := _QUANTIFIER.fullmatch(line):
+            one, other = both.groups()
+            opposed = any({one, other} & group and {one, other} & rest for group, rest in _OPPOSED)
+            if {one, other} <= _LARGE or (opposed and not denied):
+                yield line
+
+
+def _counted(old: ParseTree, new: ParseTree) -> Iterator[str]:
+    """How many there are of what both texts name once: "two women", "a woman"."""
+    before, after = _counts(old), _counts(new)
+    for noun in sorted(before.keys() & after.keys()):
+        if before[noun] != after[noun]:
+            yield f"number: {before[noun]:g} {noun} became {after[noun]:g} {noun}"
+
+
+def _counts(tree: ParseTree) -> dict[str, float]:
+    names = Counter(node.lemma.lower() for node in tree.nodes if node.pos in {"NOUN", "PROPN"})
+    found = {}
+    for at, node in enumerate(tree.nodes):
+        if node.pos != "NOUN" or names[node.lemma.lower()] > 1 or node.lemma.lower() in _UNITS:
+            continue
+        numbers = [word for one in tree.children(at, "nummod")[:1] for word in _run(tree, one)]
+        single = node.tag == "NN" and any(tree[one].text.lower() in {"a", "an"} for one in tree.children(at, "det"))
+        values = _values(numbers) if node.tag == "NNS" else []
+        if len(values) == 1:
+            found[node.lemma.lower()] = values[0]
+        elif single and not numbers:
+            found[node.lemma.lower()] = 1.0
+    return found
+
+
+def _measured(old: ParseTree, new: ParseTree) -> Iterator[str]:
+    """The same number of another unit: three years, three months."""
+    before, after = _measures(old), _measures(new)
+    for number, unit in sorted(before - after):
+        for same, other in sorted(after - before):
+            if number == same and unit != other and {unit, other} not in ({"meter", "metre"}, {"liter", "litre"}):
+                yield f"number: {number} {unit} became {same} {other}"
+
+
+def _measures(tree: ParseTree) -> set[tuple[str, str]]:
+    found = set()
+    for at, node in enumerate(tree.nodes[1:], 1):
+        if node.lemma.lower() in _UNITS and (values := _values(_run(tree, at - 1))):
+            found.add((f"{values[0]:g}", node.lemma.lower()))
+    return found
+
+
+def _run(tree: ParseTree, last: int) -> list[str]:
+    """The words of the number that ends here: "sixty-two", "half a dozen"; none where it is about so many."""
+    first, words = last, [node.text.lower() for node in tree.nodes]
+    while first and (
+        tree[first - 1].pos == "NUM" or words[first - 1] in {"-", "half"} or words[first - 2 : first] == _HALF
+    ):
+        first -= 1
+    bounds = [one for one in tree.children(last) if tree[one].dep not in {"compound", "punct"} and one < first]
+    return [] if bounds or tree.children(last, "cc", "conj") else words[first : last + 1]
+
+
+def _values(words: Sequence[str]) -> list[float]:
+    """Quantities; ordinals and names with digits are none."""
+    plain = [word for word in words if word.isalpha() or word.replace(".", "").replace(",", "").isdigit()]
+    return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdigit()]
