@@ -394,6 +394,8 @@ def test_the_owner_sees_progress_and_can_export(site):
     assert len(owner.get("/export/verdicts.jsonl").text.splitlines()) == 4
     assert "# Verdicts: Is the new wording sound?" in owner.get("/export/card.md").text
     assert owner.get("/export/verdicts.db").status == 404
+    refused = owner.post("/people/invite", {"count": "three"})
+    assert (refused.status, "invite 1 to 1000 people" in refused.text) == (422, True)
     link = owner.post("/people/invite", {"role": "annotator", "count": "1"}).text.partition('value="http')[2]
     token = link.partition("/join/")[2].partition('"')[0]
     assert Visitor(pages.address).get(f"/join/{token}").status == 200
