@@ -62,7 +62,7 @@ $(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt
 # Other harnesses, which write the logs that tests read: in an environment of their own, since they pin what we need otherwise.
 # promptfoo is a package of npm, of 1.9 GB: it comes where npm is. Its version is pinned, what it depends on is not.
 $(HARNESSES)/.done: requirements/harnesses.txt requirements/promptfoo.txt
-	@echo "Installing Inspect, lm-evaluation-harness and, if npm is there, promptfoo into $(HARNESSES) ..."
+	@echo "Installing Inspect, lm-evaluation-harness, HELM and, if npm is there, promptfoo into $(HARNESSES) ..."
 	@test -x $(HARNESSES)/bin/python || $(PYTHON) -m venv $(HARNESSES)
 	@$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps \
 	    --require-hashes -r requirements/harnesses.txt

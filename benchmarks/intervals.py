@@ -48,7 +48,7 @@ for plugin in metrics:
         continue
     bound = metrics.make(plugin.full_name)
     metric = as_metric(bound.function)
-    if metric.across or metric.repeats:
+    if metric.across or metric.repeats or metric.label_mass:
         continue
     sample = sample_of(metric, metric.statistics(data), data.cluster, bound.signature)
     (collapsed if few(sample) else shared).append((plugin.name, sample))

@@ -73,7 +73,7 @@ for _ in range(3):
     values = [float(one.combine(part.sum(axis=0))) for one, part in zip(chosen, rows)]
     times.append(time.perf_counter() - start)
 usual = [as_metric(metrics.make(name).function) for name in USUAL]
-usual = [one for one in usual if role_of(one) == "rewordings" and not one.repeats]
+usual = [one for one in usual if role_of(one) == "rewordings" and not (one.repeats or one.label_mass)]
 samples = [sample_of(one, *statistics_of(one, data), "", times=data.times) for one in usual]
 start = time.perf_counter()
 for one, sample in zip(usual, samples):

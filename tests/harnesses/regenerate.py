@@ -1,8 +1,8 @@
 """Writes the committed samples of logs with the real harnesses: `python tests/harnesses/regenerate.py HARNESSES`.
 
 HARNESSES is the folder that `make test-all` installs them into. A suite of four problems is written by
-`otherwords suite`, run by Inspect, by lm-evaluation-harness and (its first problem) by promptfoo, with a model that
-answers from `answers.csv`, and their logs are kept under plain names.
+`otherwords suite`, run by Inspect, by lm-evaluation-harness and (its first problem) by promptfoo and HELM, with a model
+that answers from `answers.csv`, and their logs are kept under plain names; that of Inspect without events.
 """
 
 from __future__ import annotations
@@ -23,6 +23,17 @@ from otherwords.harnesses import write_suite
 HERE = Path(__file__).parent / "samples"
 SUPPORT = Path(__file__).parents[1] / "support"
 RUNNER = SUPPORT / "in_harness.py"
+
+
+#: Nothing reads events, which are three quarters of a log.
+_WITHOUT_EVENTS = """
+import sys
+from inspect_ai.log import read_eval_log, write_eval_log
+log = read_eval_log(sys.argv[1])
+for sample in log.samples:
+    sample.events = []
+write_eval_log(log, sys.argv[2])
+"""
 
 
 def words_of(suite: Path, answers: pl.DataFrame) -> dict[str, list[str]]:
@@ -71,16 +82,28 @@ def main(harnesses: str) -> None:
         words = words_of(folder / "suite", answers)
         run_harness(python, "inspect", folder / "suite", words, folder / "inspect")
         [log] = (folder / "inspect").glob("*.eval")
-        shutil.copy(log, HERE / "inspect.eval")
+        subprocess.run([python, "-c", _WITHOUT_EVENTS, str(log), str(HERE / "inspect.eval")], check=True)
         run_harness(python, "lm-eval", folder / "suite", words, folder / "lm")
         for log in (folder / "lm").rglob("*_2*.json*"):
             shutil.copy(log, HERE / f"{log.stem.rpartition('_')[0]}_1{log.suffix}")
+        run_harness(python, "helm", folder / "suite", words, folder / "helm", "--kind", "multiple_choice_joint")
+        state = json.loads((folder / "helm" / "runs" / "suite" / "suite" / "scenario_state.json").read_text())
+        state["request_states"] = [one for one in state["request_states"] if one["instance"]["id"] == "p0"]
+        _write_plain(state, HERE / f"helm_{_version_of(python, 'crfm-helm')}.json")
         results = folder / "results.json"
         run_promptfoo(program, folder / "suite", words, [results], "--repeat", "2", "--filter-first-n", "3")
         written = json.loads(results.read_text(encoding="utf-8"))
         written["config"]["outputPath"] = [results.name]
-        text = json.dumps(written, ensure_ascii=False, separators=(",", ":"))
-        (HERE / f"promptfoo_{written['metadata']['promptfooVersion']}.json").write_text(f"{text}\n", encoding="utf-8")
+        _write_plain(written, HERE / f"promptfoo_{written['metadata']['promptfooVersion']}.json")
+
+
+def _write_plain(value: object, path: Path) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def _version_of(python: str, package: str) -> str:
+    command = [python, "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

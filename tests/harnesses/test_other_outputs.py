@@ -1,4 +1,4 @@
-"""Output of promptfoo, as version 0.121.20 wrote it, and of HELM, in the layout that its documentation describes."""
+"""Output of promptfoo, as version 0.121.20 wrote it, and of HELM, as version 0.5.16 did."""
 
 from __future__ import annotations
 
@@ -104,6 +104,16 @@ def test_a_result_of_promptfoo_without_an_answer_is_named(tmp_path, results):
         read_log(log)
 
 
+def test_a_file_of_the_real_helm_is_read():
+    """It has the first problem with its wordings, as perturbations, each asked twice; letters stand for words."""
+    log = SAMPLES / "helm_0.5.16.json"
+    assert find_harness(log) == "helm"
+    names = ["model", "bucket", "variant", "gold", "pred", "again:usual:1"]
+    spelled = {"entailment": "yes", "neutral": "maybe", "contradiction": "no"}
+    own = OWN.filter(pl.col("bucket") == "p0").select(names)
+    assert read_log(log).select(names).equals(own.with_columns(pl.col("^(gold|pred|again:.*)$").replace(spelled)))
+
+
 def states(separate: bool = False) -> list[dict[str, Any]]:
     """Requests of HELM: each instance as it is, and perturbed; a letter is answered, or references are asked apart."""
     rows: list[dict[str, Any]] = []
@@ -135,12 +145,11 @@ def states(separate: bool = False) -> list[dict[str, Any]]:
     return rows
 
 
-def helm(folder: Path, rows: list[dict[str, Any]]) -> Path:
+def helm(folder: Path, rows: list[dict[str, Any]], **spec: str) -> Path:
     run = folder / "mmlu:model=tiny"
     run.mkdir(exist_ok=True)
-    (run / "scenario_state.json").write_text(
-        json.dumps({"adapter_spec": {"model": "org/tiny"}, "request_states": rows})
-    )
+    state = {"adapter_spec": {"model": "org/tiny", **spec}, "request_states": rows}
+    (run / "scenario_state.json").write_text(json.dumps(state))
     return run
 
 
@@ -155,9 +164,69 @@ def test_perturbations_of_helm_are_wordings(tmp_path, separate):
     assert (flips.value, flips.n_units, flips.n_answers) == (1 / 6, 3, 6)
 
 
-def test_trials_of_helm_are_repeats(tmp_path):
-    again = [{**one, "train_trial_index": 1} for one in states()]
-    assert "again:usual:1" in read_log(helm(tmp_path, [*states(), *again])).columns
+@pytest.mark.parametrize("fields", [{"train_trial_index": 1}, {"request": {"model": "tiny", "random": "1"}}])
+def test_trials_of_helm_are_repeats(tmp_path, fields):
+    """Trials with the same examples differ in their request alone."""
+    assert "again:usual:1" in read_log(helm(tmp_path, [*states(), *({**one, **fields} for one in states())])).columns
+    with pytest.raises(BadInput, match=r"scenario_state\.json, sample 'id0#': occurs twice in epoch 0"):
+        read_log(helm(tmp_path, [*states(), *states()]))
+
+
+def test_a_perturbation_of_helm_with_other_options_is_another_wording(tmp_path):
+    rows = states()
+    typos = [row for row in rows if row["instance"].get("perturbation") == {"name": "typos"}]
+    for row in typos:
+        row["instance"]["perturbation"] |= {"robustness": True, "computed_on": "perturbed", "prob": 0.1}
+    again = json.loads(json.dumps(typos))
+    for row in again:
+        row["instance"]["perturbation"]["seed"] = 4
+    named = ["", "dialect", "typos(prob=0.1)", "typos(prob=0.1, seed=4)"]
+    assert sorted(read_log(helm(tmp_path, [*rows, *again]))["variant"].unique()) == named
+
+
+@pytest.mark.parametrize(
+    ("method", "modes", "answer"),
+    [("multiple_choice_separate_original", 1, "yes"), ("multiple_choice_separate_calibrated", 2, "no")],
+)
+def test_references_that_are_asked_apart_count_as_they_do_in_helm(tmp_path, method, modes, answer):
+    """The mean of a reference's tokens, without the question's; or what the question adds to their sum."""
+    logs = {("no", "original"): [-2.0], ("no", "calibration"): [-6.0]}
+    logs |= {(" yes", "original"): [-1.5, -1.5], (" yes", "calibration"): [-2.0, -2.0]}
+    rows = []
+    for reference, text in enumerate(("no", " yes")):
+        for mode in ("original", "calibration")[:modes]:
+            pieces = zip((text[:2], text[2:]), logs[text, mode], strict=False)
+            tokens = [{"text": "?", "logprob": -9.0}, *({"text": one, "logprob": log} for one, log in pieces)]
+            reply = {"text": f"?{text}", "logprob": -9.0 + sum(logs[text, mode]), "tokens": tokens}
+            asked = {"reference_index": reference, "request_mode": mode, "output_mapping": None}
+            rows.append({**states()[0], **asked, "result": {"completions": [reply]}})
+    assert read_log(helm(tmp_path, rows, method=method))["pred"].to_list() == [answer]
+    rows[-1]["result"] = None
+    with pytest.raises(BadInput, match=r"scenario_state\.json, sample 'id0#': has no reply"):
+        read_log(helm(tmp_path, rows, method=method))
+
+
+def test_choices_of_helm_that_differ_between_instances_are_letters(tmp_path):
+    """As those of other harnesses: they may be thousands of texts."""
+    rows = json.loads(json.dumps(states()))
+    for row in rows:
+        row["output_mapping"] = {
+            letter: f"{text} {row['instance']['id']}" for letter, text in (("A", "no"), ("B", "yes"))
+        }
+        for reference, text in zip(row["instance"]["references"], row["output_mapping"].values(), strict=True):
+            reference["output"]["text"] = text
+    expected = read_log(helm(tmp_path, states())).with_columns(pl.col("gold", "pred").replace({"no": "A", "yes": "B"}))
+    assert read_log(helm(tmp_path, rows)).equals(expected)
+
+
+def test_the_likeliest_reply_of_helm_counts_and_the_pattern_of_the_run_finds_its_letter(tmp_path):
+    rows, expected = states(), read_log(helm(tmp_path, states()))
+    for row in rows:
+        text = f"It is ({row['result']['completions'][0]['text'].strip()})."
+        row["result"]["completions"] = [{"text": "A", "logprob": -5.0}, {"text": text, "logprob": -1.0}]
+    assert read_log(helm(tmp_path, rows, output_mapping_pattern=r"\(([A-Z])\)")).equals(expected)
+    with pytest.raises(BadInput, match="request 1: is not as HELM writes it: missing"):
+        read_log(helm(tmp_path, rows, output_mapping_pattern="("))
 
 
 def test_a_request_of_helm_that_lacks_something_is_named(tmp_path):

@@ -30,7 +30,7 @@ HARNESSES = Path(os.environ.get("OTHERWORDS_HARNESSES", ROOT / ".harnesses"))
 def harness_python() -> str:
     python = HARNESSES / "bin" / "python"
     if not python.exists():
-        pytest.skip("needs Inspect and lm-evaluation-harness in .harnesses: make .harnesses/.done")
+        pytest.skip("needs Inspect, lm-evaluation-harness and HELM in .harnesses: make .harnesses/.done")
     return str(python)
 
 
@@ -173,6 +173,24 @@ def test_lm_eval_runs_the_suite_and_the_scores_come_back(tmp_path, harness_pytho
     regenerate.run_harness(harness_python, "lm-eval", tmp_path / "suite", words, tmp_path / "logs")
     [log] = (tmp_path / "logs").rglob("samples_*.jsonl")
     assert list(ow.score(log)) == list(ow.score(answers))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method",
+    ["generation", "multiple_choice_joint", "multiple_choice_separate_original", "multiple_choice_separate_calibrated"],
+)
+def test_helm_runs_the_wordings_as_perturbations_and_the_scores_come_back(tmp_path, harness_python, method):
+    """Its scenario is ours; requests, trials, replies and the file are HELM's. Labels are the words of the answers."""
+    regenerate = runs()
+    answers = pl.read_csv(SAMPLES / "answers.csv").drop("cluster")
+    write_suite([SUITE], tmp_path / "suite", template=SHORT)
+    words = regenerate.words_of(tmp_path / "suite", answers)
+    regenerate.run_harness(harness_python, "helm", tmp_path / "suite", words, tmp_path / "out", "--kind", method)
+    spelled = {"entailment": "yes", "neutral": "maybe", "contradiction": "no"}
+    answers = answers.drop("again:usual:1") if "separate" in method else answers
+    expected = answers.with_columns(pl.col("^(gold|pred|again:.*)$").replace(spelled))
+    assert list(ow.score(tmp_path / "out" / "runs" / "suite" / "suite")) == list(ow.score(expected))
 
 
 @pytest.mark.slow

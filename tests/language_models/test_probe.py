@@ -19,10 +19,11 @@ from refusals import refuses
 from otherwords.errors import BadInput, LimitReached, ServerFailed
 from otherwords.language_models import pacing
 from otherwords.language_models.budget import Budget, Price, Prices, spending
-from otherwords.language_models.completion import Capabilities
-from otherwords.language_models.endpoint import Endpoint
+from otherwords.language_models.completion import LENGTH, Capabilities, Message, Request
+from otherwords.language_models.endpoint import ANTHROPIC, Endpoint
 from otherwords.language_models.probe import CHOICES, MOST_REQUESTS, find_capabilities, find_stored, probe
 from otherwords.language_models.sending import Manner
+from otherwords.language_models.served import Served
 from otherwords.models.api import probed
 
 Body = dict[str, Any]
@@ -45,7 +46,18 @@ def test_llama_cpp_is_known_for_what_it_does(tiny: Endpoint) -> None:
     )
     assert (found.software, found.several) == ("llamacpp", True)
     assert found.noise.keys() == {"again", "cold", "parallel"}
-    assert found.requests == 10
+    assert found.requests == 8  # and two are looked up: the list of models, and the settings
+
+
+def test_llama_cpp_speaks_as_anthropic_does_too(tiny: Endpoint) -> None:
+    """What is said there is what is said in the other dialect, and no tokens are forgotten."""
+    claude = replace(tiny, dialect="anthropic")
+    assert probe(claude).capabilities == ANTHROPIC
+    chat = (Message("system", "Be brief."), Message("user", "A dog runs. Is there a dog?"))
+    request = Request(messages=chat, max_tokens=6, temperature=0.0)
+    one, other = (dict(Served(endpoint, ANTHROPIC).complete([request]))[0] for endpoint in (claude, tiny))
+    assert (one.text, one.finish) == (other.text, LENGTH)
+    assert one.usage._replace(cached=0) == other.usage._replace(cached=0)
 
 
 @pytest.mark.slow
@@ -98,9 +110,11 @@ def test_a_probe_that_a_limit_of_costs_ends_says_what_to_do(tiny: Endpoint) -> N
 def _reply(body: Body, text: str, logprobs: Any = None, **more: Any) -> Answer:
     chat = "messages" in body
     choice = {"index": 0, "finish_reason": "stop", "logprobs": logprobs}
-    choice |= {"message": {"role": "assistant", "content": text}} if chat else {"text": text}
     usage = {"prompt_tokens": 40, "completion_tokens": 1}
-    choices = [{**choice, "index": number} for number in range(more.pop("n", 1))]
+    choices = []
+    for number, one in enumerate([text, f"{text} again"][: more.pop("n", 1)]):
+        said = {"message": {"role": "assistant", "content": one}} if chat else {"text": one}
+        choices.append({**choice, **said, "index": number})
     return 200, {}, json.dumps({"model": body["model"], "choices": choices, "usage": usage | more}).encode()
 
 
@@ -192,11 +206,25 @@ def test_seeds_are_tried_where_two_texts_at_once_are_refused(obeyed: bool) -> No
     assert not found.several
 
 
+def test_seeds_and_limits_are_tried_where_even_a_model_that_is_sure_of_its_answers_writes_much() -> None:
+    def sure(path: str, body: Body) -> Answer | None:
+        if body.get("n", 1) > 1:
+            return refusal(400, "n must be 1")
+        asked = str(body.get("messages")).endswith("Answer yes or no.'}]")
+        if body.get("temperature"):
+            return _reply(body, "Yes." if asked else f"drawn with {body['seed']}", completion_tokens=2 if asked else 90)
+        return openai(path, body)
+
+    with ChatServer(answer=sure) as stub:
+        found = probe(Endpoint("tiny", stub.url)).capabilities
+    assert found == replace(USUAL, dropped=("max_tokens",))
+
+
 def test_numbers_that_move_are_measured() -> None:
     numbers = count()
 
     def moving(path: str, body: Body) -> Answer | None:
-        if not body.get("logprobs"):
+        if not body.get("top_logprobs"):
             return openai(path, body)
         top, moved = _chat_top(20), 0.125 * (next(numbers) % 2)
         for one in top["content"][0]["top_logprobs"]:
@@ -218,12 +246,13 @@ def test_a_server_that_cannot_be_asked_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 class Loading(ChatServer):
-    """Lists its models once it was asked."""
+    """Lists its models, as vLLM does, once it was asked."""
 
     def _judge(self, path: str, headers: dict[str, str], raw: bytes) -> tuple[str, str, Answer]:
         if raw:
             return super()._judge(path, headers, raw)
-        listed = {"data": [{"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}]}
+        self.looks += 1
+        listed = json.loads((Path(__file__).parents[1] / "golden" / "vllm_replies.json").read_bytes())["models"]
         return "", "", (200, {}, json.dumps(listed).encode()) if self.bodies else refusal(503, "Loading model")
 
 
@@ -233,7 +262,17 @@ def test_a_server_that_is_just_loading_is_known_for_what_it_is(monkeypatch: pyte
     busy = refusal(503, "Loading model")
     with Loading(answer=lambda path, body: busy if next(loading) < 6 else vllm(path, body)) as stub:
         found = probe(Endpoint("tiny", stub.url))
-    assert (found.software, found.capabilities.context) == ("vllm", 4096)
+    assert (found.software, found.capabilities.context) == ("vllm", 512)
+
+
+def test_ten_requests_are_enough_for_vllm() -> None:
+    with Loading(answer=vllm) as stub:
+        found = probe(Endpoint("tiny", stub.url))
+    can = Capabilities(logprobs=20, scoring=True, constrained="structured_outputs", cold="cache_salt", context=512)
+    assert found.capabilities == can
+    assert found.noise.keys() == {"again", "cold", "parallel"}
+    assert found.several
+    assert stub.requests + stub.looks <= 10
 
 
 def test_a_busy_server_is_waited_for() -> None:

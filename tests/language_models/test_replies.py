@@ -1,6 +1,8 @@
 """Stored replies: what goes in comes out, and nobody else's file is touched."""
 
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -65,6 +67,17 @@ def test_somebody_elses_file_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
     with pytest.raises(BadInput, match="not a file of replies"):
         ReplyStore(path)
     assert path.read_bytes() == before
+
+
+def test_a_store_that_is_opened_twice_keeps_its_locks(tmp_path: Path) -> None:
+    """As by two models on one server; without them another process that ends removes the log."""
+    path = tmp_path / "r.sqlite"
+    with ReplyStore(path) as store:
+        store.store("m@u", {key(1): Completion("x")})
+        ReplyStore(path)._db.close()
+        code = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('select count(*) from replies')"
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+        assert Path(f"{path}-wal").exists()
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -496,6 +496,19 @@ def test_a_key_that_a_server_sends_back_is_nowhere(store: Path, monkeypatch: pyt
     assert not any(KEY.encode() in one.read_bytes() for one in store.parent.iterdir())
 
 
+@pytest.mark.parametrize("body", ["Bearer KEY", "<p>Bearer KEY</p>", '{"error": "KEY"}', "[KEY"])
+def test_a_key_with_a_tag_in_it_is_hidden_in_what_is_shown_of_a_page(
+    monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-Zq9/+x<y>7ab")
+    for status in (200, 400):
+        page = (status, {}, body.replace("KEY", "sk-Zq9/+x<y>7ab").encode())
+        with ChatServer(answer=lambda *_, page=page: page) as server, pytest.raises(OtherwordsError) as caught:
+            replies(served(server), [asked(1)])
+        assert "Zq9" not in str(caught.value)
+        assert "[key]" in str(caught.value)
+
+
 def test_a_body_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "_LARGEST", 1_000_000)
     bomb = gzip.compress(b" " * 5_000_000)

@@ -308,6 +308,15 @@ def test_two_processes_may_write_at_once(path):
         assert [row["answers"] for row in cache.info()] == [2 * 40 * 50]
 
 
+def test_a_cache_that_is_opened_twice_keeps_its_locks(path):
+    """As in a run on this machine; without them the other process removes the log, and what is stored next is lost."""
+    with Cache(path):
+        Cache(path).close()
+        other = writer(path, "other", 1)
+        assert other.communicate()[0]
+        assert Path(f"{path}-wal").exists()
+
+
 def test_a_killed_process_loses_at_most_the_batch_in_flight(path):
     process = writer(path, "one", 1_000_000)
     lines = [process.stdout.readline() for _ in range(25)]

@@ -263,7 +263,8 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, offline):
 
 
 @pytest.mark.parametrize("name", ["no-such-org/no-such-model", "./nowhere", "/no/such/folder", "~/nowhere-at-all"])
-def test_what_cannot_be_found_says_where_it_was_looked_for(offline, name):
+def test_what_cannot_be_found_says_where_it_was_looked_for(offline, monkeypatch, tmp_path, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
     with refuses(BadInput):
         registry.make(f"hf:{name}")
 

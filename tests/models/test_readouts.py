@@ -305,7 +305,7 @@ def test_noise_and_other_abilities_are_not_in_the_identity():
         ("tokens", Capabilities(), "no log-probabilities"),
         ("tokens", Capabilities(logprobs=1), "1 log-probabilities"),
         ("score", Capabilities(logprobs=5), "does not score given texts"),
-        ("choices", Capabilities(logprobs=5), "cannot be held to given texts"),
+        ("choices", Capabilities(logprobs=5), "it cannot be held to given texts"),
         ("tokens", Capabilities(logprobs=5, reasons=True), "thinks before it answers"),
     ],
 )

@@ -186,6 +186,12 @@ def test_what_cannot_work_is_refused_before_any_work(place, tmp_path, change, fi
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing to measure", "ignore:.*no intervals")
+def test_problems_without_seeds_are_refused_by_the_setting(place, tmp_path):
+    with refuses(BadInput, where="datasets.three"):
+        run_paper(Merge, settings(place, least=4, top=5, classes=["verb"]), out=tmp_path / "out")
+
+
 @pytest.mark.parametrize("row", ["v1,6,5", "v1,5,", ",5,5", "v1,,"])
 def test_a_wrong_mark_is_named(tmp_path, row):
     (tmp_path / "marks.csv").write_text(f"id,fluency,reasoning\n{row}\n")

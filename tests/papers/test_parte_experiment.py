@@ -130,6 +130,17 @@ def test_data_of_another_task_are_refused(tmp_path, settings):
         run_paper(Parte, {**settings, "datasets": data}, out=tmp_path / "out")
 
 
+def test_data_without_a_paraphrase_are_refused_unless_they_are_for_validation(tmp_path, settings):
+    plain = [{**row, "premise": "A dog ran.", "hypothesis": "It moved."} for row in ROWS]
+    pl.DataFrame(plain).write_ndjson(tmp_path / "plain.jsonl")
+    data = {"plain": {**settings["datasets"]["garden"], "data": str(tmp_path / "plain.jsonl")}}
+    with pytest.raises(BadInput, match=r"datasets\.plain: no paraphrase was verified"):
+        run_paper(Parte, {**settings, "datasets": data}, out=tmp_path / "none")
+    outcome = run_paper(Parte, {**settings, "jaccard": 1, "validation": data}, out=tmp_path / "out")
+    steps = outcome.results.tables["Section 3"][0]
+    assert [row[-1].value for row in steps.cells if row[0].value == "validation plain"] == [0] * 6
+
+
 def test_other_verdicts_of_people_are_another_experiment(tmp_path, settings):
     verdicts = tmp_path / "people.csv"
     verdicts.write_text("id,verdict\np0,yes\n")

@@ -71,12 +71,50 @@ def test_a_second_call_asks_nothing_and_writes_the_same_bytes(tmp_path, settings
         ({"judge": "no-such-judge"}, "no-such-judge"),
         ({"accept": ["nobody"]}, "nobody"),
         ({"generator": "paraphrase(model=scripted, accept=surface)"}, "check of its own"),
+        ({"generator": "contractions(field=premise)"}, "'premise' is not what is reworded"),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(tmp_path, settings, change, message):
     with pytest.raises(Exception, match=message):
         run_paper(Sensitivity, {**settings, **change}, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_premises_stay_and_both_ways_to_accept_stand_side_by_side(tmp_path, settings):
+    own = {"model": "nli-small", "family": "f"}
+    settings["models"] = {"small": {**own, "size": 1, "distilled_from": "large"}, "large": {**own, "size": 2}}
+    outcome = run_paper(Sensitivity, {**settings, "accept": ["self", "judge"]}, out=tmp_path / "out")
+    for path in (tmp_path / "out" / "cells").rglob("run/buckets/*.parquet"):
+        texts = pl.read_parquet(path)
+        assert texts.group_by(pl.coalesce("of", "id")).agg(pl.col("premise").n_unique())["premise"].max() == 1
+    assert [one.name for one in outcome.results.figures["Figure 2"]] == ["figure-2-self", "figure-2-judge"]
+    assert [one.name for one in outcome.results.tables["Distillation"]] == ["distillation-self", "distillation-judge"]
+
+
+def test_a_model_without_an_accepted_rewording_leaves_gaps(tmp_path, settings):
+    """Others are measured all the same: a weak judge of itself may reject everything."""
+    (tmp_path / "always.py").write_text("def ask(batch):\n    return ['neutral' for _ in batch['hypothesis']]\n")
+    settings["models"]["always"] = f"python:{tmp_path / 'always.py'}:ask"
+    outcome = run_paper(Sensitivity, {**settings, "accept": ["self", "judge"]}, out=tmp_path / "out")
+    for table in outcome.results.tables["Table 2"]:
+        names = [column.name for column in table.columns]
+        by_model = {row[1].value: dict(zip(names, row, strict=True)) for row in table.cells}
+        assert by_model["always"]["right"].value == 3
+        assert by_model["always"]["r_s, no neutral"].value is None
+        rejected = table.name.endswith("self")
+        assert (by_model["always"]["r_r"].value is None) == rejected
+        assert (by_model["always"]["no rewording"].value == 1) == rejected
+
+
+def test_problems_with_fewer_rewordings_than_were_wanted_are_counted(tmp_path, settings):
+    drafts = {row["hypothesis"]: [row["hypothesis"].replace("n't", " not")] for row in ROWS}
+    (tmp_path / "drafts.json").write_text(json.dumps(drafts))
+    settings["generator"] = f"paraphrase(model=scripted:{tmp_path / 'drafts.json'}, k=2, tries=0)"
+    outcome = run_paper(Sensitivity, settings, out=tmp_path / "out")
+    table = outcome.results.tables["Table 2"][0]
+    row = dict(zip([column.name for column in table.columns], table.cells[0], strict=True))
+    assert row["fewer than 2"].value == 1
+    assert row["no rewording"].value < 1
 
 
 def test_a_task_without_a_hypothesis_is_refused(tmp_path, settings):

@@ -95,7 +95,7 @@ def test_models_that_judge_variants_themselves(tmp_path):
 @pytest.mark.slow
 def test_what_no_worker_survives_is_named_and_the_rest_is_kept(here):
     Path("trap").touch()
-    expected = r"its first row is premise .*, hypothesis .*; --skip-bad goes on"
+    expected = r"its first row is premise .*, hypothesis .*; --skip-bad continues"
     with pytest.raises(WorkerLost, match=expected):
         seen(here / "out", "processes:2", data=["data.jsonl"], **SETTINGS)
     before = asked()

@@ -272,7 +272,7 @@ def test_a_probe_that_a_limit_of_costs_refuses_finds_out_nothing(cli) -> None:
         refused = cli("probe", writer(server), "--max-cost", "5", "--prices", "prices.toml")
         assert refused.exit_code == 2
         assert "drops max_tokens without a word" in refused.stderr
-        assert cli("probe", writer(server), "--dry-run").stdout == "up to 21 requests\n"
+        assert cli("probe", writer(server), "--dry-run").stdout == "up to 20 requests\n"
 
 
 def test_a_server_that_drops_the_limit_may_write_as_much_as_it_reads() -> None:

@@ -261,7 +261,7 @@ def test_a_worker_that_is_killed_is_replaced_and_what_kills_all_is_named(here, e
     assert re.search(
         r"a worker was killed or crashed on node \S+, as 2 did before it, while it worked on shard \d", line
     )
-    assert re.search(r"its first row is premise .*, hypothesis .*; --skip-bad goes on", line)
+    assert re.search(r"its first row is premise .*, hypothesis .*; --skip-bad continues", line)
     done = otherwords(*STUDY, *engine, "-q", "-o", "stopped", "--skip-bad")
     assert done.returncode == 0
     assert "ask: left out the problems of " in done.stderr

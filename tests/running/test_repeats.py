@@ -183,10 +183,13 @@ def test_a_model_that_computes_the_same_from_the_same_text_is_not_asked_again(tm
 
 
 def test_too_few_repeats_for_a_noise_floor_are_said_before_they_are_asked(tmp_path: Path) -> None:
-    function = ow.Model(lambda batch: ["neutral"] * len(batch), name="mine", ways=("cold",))
+    function = ow.Model(lambda batch: ["neutral"] * len(batch), name="mine", ways=("cold", "usual", "alone"))
     suite = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "neutral"}]
-    with pytest.warns(UserWarning, match=r"mine: asked once cold, and a noise floor needs two .*repeats=2"):
-        ow.answer(suite, function, canary=False, cache=None, repeats=1)
+    for ways in (["cold"], ["cold", "alone"]):
+        with pytest.warns(UserWarning, match=rf"mine: asked once {', '.join(ways)}, and a noise .*repeats=2"):
+            ow.answer(suite, function, canary=False, cache=None, repeats=1, repeat_ways=ways)
+    for count, ways in ((1, ["cold", "usual"]), (2, ["cold"])):
+        ow.answer(suite, function, canary=False, cache=None, repeats=count, repeat_ways=ways)
 
 
 class Recorder:

@@ -124,6 +124,14 @@ def test_junit_has_a_case_for_each_gate_and_model():
     assert [one.get("name") for one in alone.findall("testcase")] == ["measured"]
 
 
+def test_a_gate_on_the_difference_to_a_baseline_is_a_case_of_its_own(cli):
+    """Of cases with one name, GitLab shows one."""
+    files = ("--baseline", "old.csv", "--no-worse", "flip_rate<=0.2", "--junit", "out.xml")
+    cli("score", "new.csv", "--replicates", "99", "--metric", "flip_rate", "--require", "flip_rate<=0.2", *files)
+    names = [one.get("name") for one in ET.parse("out.xml").iter("testcase")]
+    assert names == ["flip_rate<=0.2", "flip_rate<=0.2 against the baseline"]
+
+
 def test_the_summary_is_markdown_that_no_name_breaks():
     text = markdown(SCORES, GATES)
     assert text.startswith("## otherwords: 1 of 2 gates failed\n\n- ❌ bad")
@@ -223,6 +231,7 @@ def run_step(step: dict, here: Path, **given: str) -> subprocess.CompletedProces
     for program in bin_folder.iterdir():
         program.chmod(0o755)
     places = {"GITHUB_OUTPUT": str(here / "output"), "GITHUB_STEP_SUMMARY": str(here / "summary.md")}
+    places["GITHUB_ACTION_PATH"] = str(ROOT)
     environment = {**os.environ, **values, **places, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     return subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
@@ -233,7 +242,8 @@ def test_the_steps_of_the_action_run(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     install, run = action()["runs"]["steps"][1:]
     for given, package in (
-        ({}, "otherwords"),
+        ({}, str(ROOT)),
+        ({"extras": "hf"}, f"{ROOT}[hf]"),
         ({"extras": "hf,spacy", "version": "1.0.0"}, "otherwords[hf,spacy]==1.0.0"),
         ({"version": "dist/otherwords.whl"}, "dist/otherwords.whl"),
     ):

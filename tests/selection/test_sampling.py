@@ -132,6 +132,11 @@ def test_a_sample_depends_on_seed_and_ids_alone():
     assert set(sample(rows, 10).table["id"]) < first
 
 
+def test_a_column_that_is_named_twice_counts_once():
+    rows = problems(60)
+    assert sample(rows, 10, by=["topic", "topic"]).counts.equals(sample(rows, 10, by="topic").counts)
+
+
 @pytest.mark.parametrize(
     "asked",
     [{}, {"n": 2, "each": 2}, {"n": 61}, {"n": -1}, {"each": 21, "by": "topic"}, {"n": 3, "by": "kind"}, {"each": 61}],

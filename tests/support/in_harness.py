@@ -82,11 +82,14 @@ def run_lm_eval(suite: Path, words: Words, out: Path, kind: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("harness", choices=["inspect", "lm-eval"])
+    parser.add_argument("harness", choices=["inspect", "lm-eval", "helm"])
     parser.add_argument("suite", type=Path)
     parser.add_argument("words", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--kind", default="eval")
     given = parser.parse_args()
-    run = {"inspect": run_inspect, "lm-eval": run_lm_eval}[given.harness]
+    if given.harness == "helm":
+        from in_helm import run_helm as run
+    else:
+        run = {"inspect": run_inspect, "lm-eval": run_lm_eval}[given.harness]
     run(given.suite.absolute(), json.loads(given.words.read_text()), given.out.absolute(), given.kind)

@@ -27,7 +27,7 @@ from otherwords.training import finetuning, history
 from otherwords.training.prepared import prepare, train_prepared
 from otherwords.training.settings import TrainingSettings
 
-from .conftest import LABELS, toy_rows, toy_sentences
+from .conftest import LABELS, WORDS, toy_rows, toy_sentences
 
 SRC = Path(finetuning.__file__).parents[2]
 
@@ -294,6 +294,17 @@ def test_a_training_that_diverges_is_refused(tmp_path, settings):
     save_file(tensors, path / "model.safetensors", {"format": "pt"})
     with refuses(BadInput, field="learning_rate"):
         trained(tmp_path / "m", replace(chosen, start=str(path)), toy_rows(40), toy_rows(10, 2))
+    assert not (tmp_path / "m" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("valid", [10, 0])
+def test_weights_that_are_not_finite_are_refused_though_no_figure_shows_them(tmp_path, settings, valid):
+    path = Path(shutil.copytree(settings().start, tmp_path / "broken"))
+    tensors = {name: tensor.clone() for name, tensor in load_file(path / "model.safetensors").items()}
+    tensors["embeddings.word_embeddings.weight"][WORDS.index("[MASK]")] = torch.nan  # no row has this token
+    save_file(tensors, path / "model.safetensors", {"format": "pt"})
+    with refuses(BadInput, field="learning_rate"):
+        trained(tmp_path / "m", settings(start=str(path), epochs=1), toy_rows(20), toy_rows(valid, 2))
     assert not (tmp_path / "m" / "model.safetensors").exists()
 
 

@@ -68,6 +68,19 @@ def test_people_see_the_items_in_orders_of_their_own(site):
     assert orders[0] != orders[1]
 
 
+def test_two_who_work_at_the_same_time_have_orders_of_their_own(site):
+    rows = [{**NLI[0]}, *({**NLI[1], "id": f"a~{n}", "hypothesis": f"Person {n} sleeps."} for n in range(20))]
+    pages = site("sound", rows=rows)
+    people, orders = [invited(pages), invited(pages)], ([], [])
+    for _ in range(20):
+        for person, order in zip(people, orders, strict=True):
+            item, _ = person.next()
+            person.answer(item, sound="sound")
+            order.append(item)
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert max(abs(place - orders[1].index(item)) for place, item in enumerate(orders[0])) > 5
+
+
 def test_undo_opens_the_last_page_again(site):
     pages = site("sound")
     person = invited(pages)
@@ -381,6 +394,8 @@ def test_the_owner_sees_progress_and_can_export(site):
     assert len(owner.get("/export/verdicts.jsonl").text.splitlines()) == 4
     assert "# Verdicts: Is the new wording sound?" in owner.get("/export/card.md").text
     assert owner.get("/export/verdicts.db").status == 404
+    refused = owner.post("/people/invite", {"count": "three"})
+    assert (refused.status, "invite 1 to 1000 people" in refused.text) == (422, True)
     link = owner.post("/people/invite", {"role": "annotator", "count": "1"}).text.partition('value="http')[2]
     token = link.partition("/join/")[2].partition('"')[0]
     assert Visitor(pages.address).get(f"/join/{token}").status == 200

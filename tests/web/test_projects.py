@@ -94,7 +94,7 @@ def test_the_next_page_does_not_read_the_whole_suite(suite, tmp_path):
 def test_no_item_is_given_to_more_people_than_it_should(many, tmp_path):
     store = opened(many, tmp_path, number=20, overlap=2)
     shown = [set(judge(store, name, 20)) for name in ("a", "b", "c")]
-    assert shown[0] == shown[1]  # what somebody has begun comes first
+    assert shown[0] == shown[1]  # the first batch, before the next is drawn
     assert not shown[2] & shown[0]
     store.close()
 

@@ -6,12 +6,12 @@ import asyncio
 import http.client
 import re
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
 import sqlalchemy as sa
-from annotating import NLI, Visitor, invited, texts
+from annotating import NLI, Visitor, invited, serving, texts, write_rows
 
 from otherwords import web
 from otherwords.web import people
@@ -51,7 +51,7 @@ def test_every_route_needs_a_session_except_joining(sound):
     for method, path in routes(sound):
         if path.startswith(("/join", "/static")):
             continue
-        for cookie in ("", "otherwords=nonsense", "otherwords=" + "a" * 43):
+        for cookie in ("", f"{sound.cookie}=nonsense", f"{sound.cookie}=" + "a" * 43):
             stranger.cookie = cookie
             reply = stranger.ask(method, path.format(1), {} if method == "POST" else None)
             assert reply.status == 401, (method, path)
@@ -165,7 +165,8 @@ def test_cookies_are_for_this_site_alone(site, behind_tls):
     name, _, rest = reply.headers["set-cookie"].partition("=")
     found = {part.strip().lower() for part in rest.split(";")[1:]}
     assert found - {one for one in found if one.startswith("max-age")} == flags
-    assert name == ("__Host-otherwords" if behind_tls else "otherwords")
+    assert re.fullmatch("(__Host-)?otherwords-[0-9a-f]{12}", name)
+    assert name.startswith("__Host-") == behind_tls
     assert ("strict-transport-security" in reply.headers) == behind_tls
 
 
@@ -187,6 +188,27 @@ def test_an_invitation_works_once(sound):
     assert Visitor(sound.address).post(path, {"consent": "yes"}).status == 303
     assert Visitor(sound.address).post(path, {"consent": "yes"}).status == 404
     assert Visitor(sound.address).get(path).status == 404
+
+
+def test_a_link_for_somebody_else_tells_whose_session_it_would_end(sound):
+    person = invited(sound, pseudonym="kim")
+    for (one,) in (web.invite(sound.store, pseudonym="lee"), web.invite(sound.store, pseudonym="kim")):
+        page = person.get(urlsplit(sound.link(one.token)).path).text
+        assert ("In this browser you are kim" in page) == (one.person.pseudonym == "lee")
+
+
+def test_two_projects_on_one_machine_keep_their_sessions(sound, tmp_path):
+    person = invited(sound)
+    with (
+        closing(
+            web.open_project([write_rows(tmp_path / "b.jsonl", NLI[:2])], "sound", str(tmp_path / "b.db"))
+        ) as store,
+        serving(store) as other,
+    ):
+        stranger = invited(other)
+        person.cookie += f"; {stranger.cookie}"  # browsers send cookies to all ports
+        assert person.get("/me").status == 200
+        assert other.cookie != sound.cookie
 
 
 def test_expired_and_revoked_invitations_do_not_work(sound):

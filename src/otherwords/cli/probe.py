@@ -67,7 +67,8 @@ def _rows(found: ProbeResult) -> list[tuple[str, str]]:
     can = found.capabilities
     forms = [name for name, able in (("chat", can.chat), ("plain completions", can.plain)) if able]
     drawn = can.temperature and not can.reasons
-    noise = [(f"  {_NOISE[kind]}", f"up to {value:.3f} nat") for kind, value in found.noise.items()]
+    measured = ((name, found.noise[kind]) for kind, name in _NOISE.items() if kind in found.noise)
+    noise = [(f"  {name}", f"up to {value:.3f} nat") for name, value in measured]
     return [
         ("interfaces", " and ".join(forms)),
         ("log-probabilities", f"top {can.logprobs} per token" if can.logprobs else "none"),

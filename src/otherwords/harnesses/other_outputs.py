@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from ..errors import BadInput, shorten
 from ..storage.tables import parse_json
 from .samples import (
+    LETTERS,
     RIGHT,
     WRONG,
     JsonReader,
@@ -29,6 +34,9 @@ from .samples import (
 SCENARIO_STATE = "scenario_state.json"
 #: Assertions of promptfoo that name the right answer.
 _EQUAL = ("equals", "iequals", "is-equal", "contains", "icontains", "starts-with")
+#: What HELM says of every perturbation; the rest are its options.
+_PERTURBATION = ("name", "robustness", "fairness", "computed_on")
+_CALIBRATED = "multiple_choice_separate_calibrated"
 
 
 # promptfoo
@@ -107,7 +115,7 @@ def _numbered(samples: Iterator[LoggedAnswer]) -> Iterator[LoggedAnswer]:
     for one in samples:
         key = (one.model, one.id)
         seen[key] = seen.get(key, -1) + 1
-        yield LoggedAnswer(**{**vars(one), "epoch": seen[key]}) if seen[key] else one
+        yield replace(one, epoch=seen[key]) if seen[key] else one
 
 
 # HELM
@@ -121,52 +129,119 @@ def read_helm(path: Path, options: LogOptions) -> pl.DataFrame:
 
 def _helm(file: Path, options: LogOptions) -> Iterator[LoggedAnswer]:
     header: dict[str, Any] = {}
-    best: tuple[tuple[Any, ...], float, LoggedAnswer] | None = None
     with file.open("rb") as stream:
-        for number, one in enumerate(
-            JsonReader(stream, str(file)).elements(("request_states",), header.__setitem__), 1
-        ):
-            where = f"{file}, request {number}"
-            try:
-                key, likelihood, sample = _request_state(one, header)
-            except (LookupError, TypeError, ValueError, AttributeError) as error:
-                fix = "give the folder of a run that helm-run has finished"
-                message = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
-                raise BadInput(message, where=where, fix=fix) from None
-            if best and best[0] == key and likelihood <= best[1]:
-                continue
-            if best and best[0] != key:
-                yield best[2]
-            best = key, likelihood, sample
-    if best:
-        yield best[2]
+        states = enumerate(JsonReader(stream, str(file)).elements(("request_states",), header.__setitem__), 1)
+        replies = (_reply(one, header, f"{file}, request {number}") for number, one in states)
+        epochs: dict[tuple[int, str], int] = {}
+        for key, group in itertools.groupby(replies, key=lambda one: one.key):
+            epoch, listed = epochs.setdefault(key[2:], len(epochs)), list(group)
+            for one in listed if listed[0].reference is None else [_most_likely(listed)]:
+                yield replace(one.sample, epoch=epoch)
 
 
-def _request_state(one: Mapping[str, Any], header: Mapping[str, Any]) -> tuple[tuple[Any, ...], float, LoggedAnswer]:
-    """An answer with what it belongs to, and how likely it was: of references that are asked apart, that one counts."""
-    instance, mapping = one["instance"], one.get("output_mapping") or {}
-    perturbation = (instance.get("perturbation") or {}).get("name", "")
-    trial, reference = int(one.get("train_trial_index") or 0), one.get("reference_index")
+class _Reply(NamedTuple):
+    """A reply of HELM: what it belongs to, and of a reference that is asked apart, how likely it is."""
+
+    key: tuple[str, str, int, str]
+    sample: LoggedAnswer
+    reference: int | None
+    sign: int
+    likelihood: float
+
+
+def _most_likely(replies: list[_Reply]) -> _Reply:
+    """The reference with the highest score, of those the first, as HELM has it; one without a reply, if there is any.
+
+    The score is the mean log-probability of its tokens, or what the question adds to their log-probability.
+    """
+    if without := [one for one in replies if one.sample.pred is None]:
+        return without[0]
+    scores: dict[int | None, float] = {}
+    for one in replies:
+        scores[one.reference] = scores.get(one.reference, 0.0) + one.sign * one.likelihood
+    best = max(scores, key=lambda reference: scores[reference])
+    return next(one for one in replies if one.reference == best)
+
+
+def _reply(one: Mapping[str, Any], header: Mapping[str, Any], where: str) -> _Reply:
+    try:
+        return _request_state(one, header.get("adapter_spec") or one.get("adapter_spec") or {})
+    except (LookupError, TypeError, ValueError, AttributeError, re.error) as error:
+        fix = "give the folder of a run that helm-run has finished"
+        message = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
+        raise BadInput(message, where=where, fix=fix) from None
+
+
+def _request_state(one: Mapping[str, Any], spec: Mapping[str, Any]) -> _Reply:
+    instance, request, reference = one["instance"], one["request"], one.get("reference_index")
+    trial = int(one.get("train_trial_index") or 0)
     if not 0 <= trial < 1_000_000:
         raise ValueError(f"train_trial_index is {shorten(trial)}")
-    correct = [ref["output"]["text"] for ref in instance.get("references") or () if "correct" in ref.get("tags", ())]
-    completions = (one.get("result") or {}).get("completions") or ()
-    answer: str | None = completions[0]["text"].strip() if completions else None
-    if reference is not None:
-        answer = str(instance["references"][reference]["output"]["text"])
-    answer = None if answer is None else mapping.get(answer, answer)
-    if answer is not None and answer in correct:
-        answer = correct[0]
     if as_text(instance["id"]) is None:
         raise KeyError("id")
-    name = f"{instance['id']}#{perturbation}"
-    spec = header.get("adapter_spec") or one.get("adapter_spec") or {}
-    model = str(spec.get("model") or spec.get("model_deployment") or one["request"].get("model") or "model")
-    columns = {"bucket": str(instance["id"]), "variant": perturbation, "split": instance.get("split")}
-    text = instance["input"]["text"] if isinstance(instance["input"], dict) else str(instance["input"])
-    graded = None if answer is None or not correct else RIGHT if answer in correct else WRONG
-    texts = tuple(mapping.values())
-    gold = correct[0] if correct else None
-    sample = LoggedAnswer(name, model, gold, answer, trial, graded, "has no reply", text, columns, texts)
-    likelihood = float(completions[0].get("logprob") or 0.0) if reference is not None and completions else 0.0
-    return (name, trial, model), likelihood, sample
+    references = [(str(some["output"]["text"]), some.get("tags", ())) for some in instance.get("references") or ()]
+    texts, correct = [text for text, _ in references], [text for text, tags in references if "correct" in tags]
+    choices = tuple((one.get("output_mapping") or {}).values() if reference is None else texts)
+    letters = dict(zip(choices, LETTERS, strict=False))
+    answer, likelihood = _answer_of(one, texts, spec)
+    gold, answer = correct[0] if correct else "", correct[0] if answer in correct else answer
+    variant = _wording(instance.get("perturbation") or {})
+    model = str(spec.get("model") or spec.get("model_deployment") or request.get("model") or "model")
+    sample = LoggedAnswer(
+        f"{instance['id']}#{variant}",
+        model,
+        letters.get(gold, gold) or None,
+        letters.get(answer or "", answer),
+        grade=None if answer is None or not correct else RIGHT if answer in correct else WRONG,
+        error="has no reply",
+        input=instance["input"]["text"] if isinstance(instance["input"], dict) else str(instance["input"]),
+        columns={"bucket": str(instance["id"]), "variant": variant, "split": instance.get("split")},
+        choices=choices,
+        chosen=(gold or None, answer) if choices else (None, None),
+    )
+    key = (sample.id, model, trial, str(request.get("random")))
+    return _Reply(key, sample, reference, -1 if one.get("request_mode") == "calibration" else 1, likelihood)
+
+
+def _answer_of(one: Mapping[str, Any], texts: list[str], spec: Mapping[str, Any]) -> tuple[str | None, float]:
+    """What was answered, of several replies the likeliest; of a reference that is asked apart, its text and score."""
+    reply = max((one.get("result") or {}).get("completions") or (None,), key=_logprob)
+    if reply is None:
+        return None, 0.0
+    if one.get("reference_index") is None:
+        return _mapped(reply["text"].strip(), one.get("output_mapping") or {}, spec), 0.0
+    text = texts[one["reference_index"]]
+    total, tokens = _log_likelihood(reply, text)
+    if math.isnan(total):
+        raise ValueError("logprob is nan")
+    return text, total if spec.get("method") == _CALIBRATED else total / tokens
+
+
+def _logprob(reply: Mapping[str, Any] | None) -> float:
+    return float((reply or {}).get("logprob") or 0.0)
+
+
+def _mapped(answer: str, mapping: Mapping[str, str], spec: Mapping[str, Any]) -> str:
+    """What a letter stands for; the run may have a pattern by which it is found in a reply."""
+    if mapping and (pattern := spec.get("output_mapping_pattern")):
+        found = re.search(pattern, answer)
+        answer = found.group(1 if found.re.groups else 0) if found else ""
+    return mapping.get(answer, answer)
+
+
+def _log_likelihood(reply: Mapping[str, Any], reference: str) -> tuple[float, int]:
+    """The log-probability of a reference, which a reply repeats after the question, and how many tokens it has."""
+    text, logs = "", list[float]()
+    for token in reversed(reply.get("tokens") or ()):
+        text = token["text"] + text
+        logs.append(float(token["logprob"]))
+        if len(text.strip()) >= len(reference):
+            return math.fsum(logs), len(logs)
+    return _logprob(reply), 1
+
+
+def _wording(perturbation: Mapping[str, Any]) -> str:
+    """The name of a perturbation, with its options: one name may have several, or several seeds."""
+    options = {name: value for name, value in perturbation.items() if name not in _PERTURBATION}
+    listed = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{perturbation.get('name', '')}({listed})" if listed else perturbation.get("name", "")

@@ -1,4 +1,4 @@
-"""What a server really supports, found out by about ten requests: what it returns, obeys, ignores and repeats.
+"""What a server really supports, found out by ten requests: what it returns, obeys, ignores and repeats.
 
 Servers of one interface differ in what they know of it, and many accept what they do not do. What was found is stored
 for each endpoint; measured noise is shown, and decides nothing.
@@ -28,8 +28,9 @@ from .served import in_thread
 
 #: How many of the likeliest tokens are asked for, the usual number first; the last is more than most give.
 TOPS, MOST = (20, 5), 100
-#: Requests that a probe takes at most, if none has to be tried again; on llama.cpp it takes 10, on vLLM 11.
-MOST_REQUESTS = {"openai": 21, "anthropic": 2}
+#: Requests that a probe takes at most, if none has to be tried again. On llama.cpp it takes 8, on vLLM and OpenAI 9,
+#: besides one or two that look something up; others refuse or ignore more, and take more.
+MOST_REQUESTS = {"openai": 20, "anthropic": 2}
 #: How many tries a request has that fails for a moment.
 _TRIES = 5
 #: The fields by which servers are held to choices, see `dialects`, and those by which they forget beginnings.
@@ -39,6 +40,8 @@ _FORGETTING = {"llamacpp": "cache_prompt", "vllm": "cache_salt"}
 CHOICES = ("quartz", "zephyr")
 _STORY = "An old man in a red coat walks his two dogs along the river while it rains."
 _QUESTION = f"{_STORY} Is anybody outside? Answer yes or no."
+#: To which no model, however sure it is, writes the same with two seeds.
+_OPEN = f"{_STORY} What happens next? Invent something that nobody expects."
 #: Longer, and one that begins alike, to be asked at the same time: with 44 tokens llama.cpp repeats itself to the bit,
 #: with 109 it differs by up to 0.3 nat.
 _LONG = (
@@ -135,7 +138,9 @@ class _Prober:
         self.sender = Sender(endpoint, self.can, 2, manner)
         self.software, self.several = "", False
         self.noise: dict[str, float] = {}
-        self.long: list[Completion | None] = []  # replies to what noise is measured by
+        self.first: Completion | None = None  # what other replies to the same are held against, and one of them
+        self.again: Completion | None = None
+        self.first_error: BadInput | None = None
         self.requests = 0
         self.error: BadInput | None = None
         self.unread = ""  # why the last reply was none
@@ -194,17 +199,22 @@ class _Prober:
             self._learn(context=context)
 
     def _find_form(self) -> None:
-        """How it can be asked at all; whether it thinks first, and tells the log-probability of a given text."""
+        """How it can be asked at all; whether it thinks first, and tells the log-probability of a given text.
+
+        All that most accept is asked for at once.
+        """
         limit = 16
-        chat = self._ask(self._chat(_QUESTION, max_tokens=limit, temperature=None))
+        simple = self._chat(_NOISE, max_tokens=limit, temperature=None)
+        if self.endpoint.dialect == "openai":
+            self._ask_first(replace(simple, temperature=0.0, logprobs=TOPS[0]))
+        chat = self.first or self._ask(simple)
         refused = self.error or ServerFailed(f"api:{self.endpoint.model}: {self.endpoint.url} {self.unread}")
         plain = self._finds_plain(chat is not None) if self.endpoint.dialect == "openai" else False
         if not chat and not plain:
             raise refused
         reasons = chat is not None and (chat.usage.reasoning > 0 or (not chat.text and chat.finish == LENGTH))
         self._learn(chat=chat is not None, plain=plain, reasons=reasons)
-        if chat and chat.usage.completion > limit and not reasons:
-            self._drop("max_tokens")
+        self._note_length(chat, limit)
 
     def _finds_plain(self, replies: bool) -> bool:
         """Whether it continues texts; one that gives the log-probability of a text does.
@@ -224,23 +234,26 @@ class _Prober:
         """Whether a temperature is accepted, and how many log-probabilities come."""
         useful = self.endpoint.dialect == "openai" and not self.can.reasons
         for top in TOPS if useful else ():
-            if reply := self._ask(self._usual(_NOISE, logprobs=top, temperature=0.0)):
-                more = self._ask(self._usual(_NOISE, logprobs=MOST, temperature=0.0)) if top == TOPS[0] else None
-                self._learn(temperature=True, logprobs=max(_given(reply, top), _given(more, MOST)))
-                self.long = [reply, more]
+            if top != TOPS[0] or not self.can.chat:  # else it was asked for with the form
+                self._ask_first(self._usual(_NOISE, logprobs=top, temperature=0.0))
+            if self.first:
+                if top == TOPS[0]:
+                    self.again = self._ask(self._usual(_NOISE, logprobs=MOST, temperature=0.0))
+                self._learn(temperature=True, logprobs=max(_given(self.first, top), _given(self.again, MOST)))
                 return
-            if self.error and self.error.message == NO_LOGPROBS:
+            if self.first_error and self.first_error.message == NO_LOGPROBS:
                 self._learn(temperature=True)
                 self._drop("logprobs")
                 return
-        self._learn(temperature=self._ask(self._usual(temperature=0.0)) is not None)
+        self._learn(temperature=bool(self.first or self._ask(self._usual(temperature=0.0))))
 
     def _find_constraint(self) -> None:
         """By which field it is held to choices: the first that is obeyed, its own software's before the others."""
         own = {"llamacpp": "grammar", "vllm": "structured_outputs"}.get(self.software, "response_format")
         for name in sorted(_CONSTRAINTS, key=lambda one: one != own):
             self.can = replace(self.can, constrained=name)
-            reply = self._ask(self._usual(choices=CHOICES, max_tokens=4096 if self.can.reasons else 48))
+            held = self._usual(_BESIDE, choices=CHOICES, max_tokens=4096 if self.can.reasons else 48)
+            reply = self._ask_beside(held) if name == own and self.can.logprobs else self._ask(held)
             if reply and reply.text in CHOICES:
                 return
             if reply and name == own:
@@ -251,7 +264,7 @@ class _Prober:
         """Whether equal seeds write equal texts, and others other ones; and whether several come at once."""
         if not self.can.temperature or self.can.reasons:
             return
-        drawn = self._usual(max_tokens=12, temperature=1.0, seed=1, n=2)
+        drawn = self._usual(_OPEN, max_tokens=12, temperature=1.0, seed=1, n=2)
         one = self._ask(drawn)
         self.several = one is not None and len(one.more) == 1
         if one and not self.several:
@@ -259,6 +272,7 @@ class _Prober:
         if not one:  # two at once are refused
             drawn = replace(drawn, n=1)
             one = self._ask(drawn)
+        self._note_length(one, drawn.max_tokens * drawn.n)
         if not (one and (again := self._ask(drawn))):
             return
         texts, same = [one.text, *one.more], (one.text, one.more) == (again.text, again.more)
@@ -270,18 +284,17 @@ class _Prober:
 
     def _measure_noise(self) -> None:
         """How far log-probabilities move when the same is asked again, cold, and beside another request."""
-        usual, beside = (self._usual(text, logprobs=min(self.can.logprobs, TOPS[0])) for text in (_NOISE, _BESIDE))
-        first, again = self.long
-        again = again if again and again.top else self._ask(usual)
-        self._note("again", first, again)
+        again = self.again if self.again and self.again.top else self._ask(self._noisy())
+        self._note("again", again)
         for name in _forgetting(self.software, again):
             self._learn(cold=name)
-            cold = self._ask(replace(usual, way="cold"))
+            cold = self._ask(replace(self._noisy(), way="cold"))
             if cold and cold.usage.cached == 0:
-                self._note("cold", first, cold)
+                self._note("cold", cold)
                 break
             self._learn(cold="")
-        self._note("parallel", first, self._ask_all([usual, beside])[0])
+        if "parallel" not in self.noise:
+            self._ask_beside(self._usual(_BESIDE))
 
     # What the steps share
 
@@ -293,19 +306,39 @@ class _Prober:
         settings = {"max_tokens": 1, "temperature": 0.0 if self.can.temperature else None, **more}
         return self._chat(text, **settings) if self.can.chat else Request(text=text, **settings)
 
+    def _noisy(self) -> Request:
+        """What noise is measured by."""
+        return self._usual(_NOISE, logprobs=min(self.can.logprobs, TOPS[0]))
+
     def _learn(self, **found: Any) -> None:
         self.can = replace(self.can, **found)
 
     def _drop(self, name: str) -> None:
         self._learn(dropped=(*self.can.dropped, name))
 
-    def _note(self, kind: str, first: Completion | None, other: Completion | None) -> None:
-        if first and first.top and other and other.top:
-            one, two = first.top[0], other.top[0]
+    def _note(self, kind: str, other: Completion | None) -> None:
+        if self.first and self.first.top and other and other.top:
+            one, two = self.first.top[0], other.top[0]
             self.noise[kind] = max((abs(one[token] - two[token]) for token in one.keys() & two.keys()), default=0.0)
+
+    def _note_length(self, reply: Completion | None, most: int) -> None:
+        """Note where more was written than was allowed."""
+        if reply and reply.usage.completion > most and not self.can.reasons and "max_tokens" not in self.can.dropped:
+            self._drop("max_tokens")
 
     def _ask(self, request: Request) -> Completion | None:
         return self._ask_all([request])[0]
+
+    def _ask_first(self, request: Request) -> None:
+        self.first = self._ask(request)
+        self.first_error = self.error
+
+    def _ask_beside(self, request: Request) -> Completion | None:
+        """The reply to a request beside which noise is measured; one that is refused at once is no company."""
+        usual, reply = self._ask_all([self._noisy(), request])
+        if reply:
+            self._note("parallel", usual)
+        return reply
 
     def _ask_all(self, requests: Sequence[Request]) -> list[Completion | None]:
         """The replies to requests at the same time; None where one is refused, or not understood."""
@@ -325,14 +358,16 @@ class _Prober:
                     raise ended.error
                 elif ended.reply is None and not ended.reason.startswith(UNREADABLE_REPLY):
                     failed[place] = ended
-            left = {place: requests[place] for place in self._to_try_again(failed, tries, begin)}
+            more = any(requests[place].logprobs for place in failed)
+            left = {place: requests[place] for place in self._to_try_again(failed, tries, begin, more)}
         return replies
 
-    def _to_try_again(self, failed: Mapping[int, Try], tries: int, begin: float) -> Iterable[int]:
+    def _to_try_again(self, failed: Mapping[int, Try], tries: int, begin: float, more: bool) -> Iterable[int]:
         """Wait before another try of what failed; raise where the server is given up: one that was busy from
         the first, as while it loads its model, when patience ends.
 
-        One that replies, but with an error of its own to one request over and over, cannot do what that asks for.
+        One that replies, but with an error of its own to one request over and over, cannot do what that asks for. So
+        it may be with the first request, if that asks for `more` than a text.
         """
         if not failed:
             return ()
@@ -346,7 +381,8 @@ class _Prober:
         ):
             time.sleep(wait or backoff(tries))
             return failed
-        if not self.sender.names or not all(one.reason.startswith("replied with 5") for one in failed.values()):
+        replied = self.sender.names or (more and not loads)
+        if not replied or not all(one.reason.startswith("replied with 5") for one in failed.values()):
             raise ServerFailed(f"api:{self.endpoint.model}: {server}, {tries} times")
         self.error = BadInput(f"{server}, {tries} times", where=f"api:{self.endpoint.model}")
         return ()

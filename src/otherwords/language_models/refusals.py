@@ -36,9 +36,13 @@ _FIELDS = {
 }
 
 
-def message_of(body: bytes) -> str:
-    """What a server says in the body of a refusal: its message if there is one, else the text."""
-    text = body[:20_000].decode("utf-8", "replace")
+def message_of(endpoint: Endpoint, body: bytes) -> str:
+    """What a server says in the body of a refusal, its message if there is one, else the text; without the key."""
+    # A key may look like a tag to what shortens texts, and may be escaped in them: it is looked for before and after.
+    return endpoint.scrub(_message(endpoint.scrub(body[:20_000].decode("utf-8", "replace"))))
+
+
+def _message(text: str) -> str:
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -57,7 +61,7 @@ def judge(
     endpoint: Endpoint, request: Request, status: int, body: bytes, location: str = ""
 ) -> Completion | OtherwordsError | None:
     """What a refusal means: None where the request may be tried again, else an error, or a reply that was withheld."""
-    message = endpoint.scrub(message_of(body))
+    message = message_of(endpoint, body)
     shown = message if len(message) <= _SHOWN else f"{message[: _SHOWN - 1]}…"
     where = f"api:{endpoint.model}"
     if status in (400, 403, 422) and _FILTERED.search(message):

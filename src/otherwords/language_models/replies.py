@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
-from ..storage.files import use_wal
+from ..storage.files import sqlite_mark, use_wal
 from .completion import Completion, Usage
 
 _SCHEMA = """
@@ -71,11 +71,11 @@ class ReplyStore:
         self._db.execute("pragma synchronous = normal")  # a killed process loses nothing; a power cut, the last ones
 
     def _refuse_foreign(self) -> None:
-        if not self.path.exists():
+        if not self.path.is_file() or not self.path.stat().st_size:
             return
-        with self.path.open("rb") as file:
-            head = file.read(100)
-        if head and int.from_bytes(head[68:72], "big") != _OURS:
+        with self._named_errors():
+            mark = sqlite_mark(self.path)
+        if mark != _OURS:
             fix = "move it away, or choose another cache with --cache: replies are stored next to it"
             raise BadInput("is not a file of replies, and is left as it is", where=str(self.path), fix=fix)
 

@@ -277,7 +277,7 @@ class Sender:
         return Try(reply, charged=True, rest=rest)
 
     def _begin(self, content: bytes) -> str:
-        return shorten(self.endpoint.scrub(message_of(content)), 100)
+        return shorten(message_of(self.endpoint, content), 100)
 
     def _wrong_name(self, name: Any) -> str:
         """Why a reply is not of the model that was asked.

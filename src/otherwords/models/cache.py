@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..storage.files import answer_cache_path, use_wal
+from ..storage.files import answer_cache_path, read_only, sqlite_mark, use_wal
 from .predictions import Cached, Floats, Ints, Predictions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -310,21 +310,15 @@ def refuse_foreign(path: Path) -> None:
         return
     if not path.is_file():
         raise BadInput("is not a file", where=str(path), fix=_ELSEWHERE)
-    with path.open("rb") as file:
-        head = file.read(100)
-    if not head or int.from_bytes(head[68:72], "big") == _OURS:
+    if not path.stat().st_size or (mark := sqlite_mark(path)) == _OURS:
         return
-    if not head.startswith(b"SQLite format 3\0"):
+    if mark is None:
         raise BadInput("is not an answer cache, nor any database", where=str(path), fix=_ELSEWHERE)
-    still = "" if Path(f"{path}-wal").exists() else "&immutable=1"  # leaves no files beside it
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{still}", uri=True)
-    try:
+    with closing(read_only(path)) as database:
         found = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
         columns = {name: {row[1] for row in database.execute(f"pragma table_info({name})")} for name in _COLUMNS}
-    finally:
-        database.close()
     ours = found == set(_COLUMNS) and all(_COLUMNS[name] == columns[name] - _ADDED.keys() for name in found)
-    if int.from_bytes(head[68:72], "big") or not ours:  # files of early versions have no mark
+    if mark or not ours:  # files of early versions have no mark
         names = ", ".join(sorted(found)) or "none"
         raise BadInput(f"is a database of something else (tables: {names})", where=str(path), fix=_ELSEWHERE)
 

@@ -121,7 +121,7 @@ def _why_not(wanted: str, can: Capabilities, *, thinks: bool) -> str:
     found = {
         TOKENS: f"the server gives {can.logprobs or 'no'} log-probabilities",
         SCORE: "the server does not score given texts",
-        CHOICES: "the server cannot be held to given texts",
+        CHOICES: "it cannot be held to given texts",
     }
     return f"cannot be read by {wanted}: {found[wanted]}"
 

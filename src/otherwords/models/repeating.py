@@ -74,9 +74,11 @@ def warn_not_repeated(names: Iterable[str]) -> None:
 
 def warn_asked_once(repeats: Mapping[str, Sequence[Repeat]]) -> None:
     """Say, before it is asked and paid for, of which models the repeats are too few for a noise floor."""
-    some = {name: again[0].way for name, again in repeats.items() if len(again) == 1 and again[0].way != USUAL_WAY}
+    asked = {name: [one.way for one in again] for name, again in repeats.items()}
+    some = {name: ways for name, ways in asked.items() if ways and USUAL_WAY not in ways and len({*ways}) == len(ways)}
     if some:
-        ways, fix = ", ".join(dict.fromkeys(some.values())), setting("--repeats 2", "repeats=2")
+        known = dict.fromkeys(way for ways in some.values() for way in ways)
+        ways, fix = ", ".join(known), setting("--repeats 2", "repeats=2")
         message = f"{', '.join(some)}: asked once {ways}, and a noise floor needs two answers in one way: {fix}"
         warnings.warn(message, stacklevel=caller_level())
 

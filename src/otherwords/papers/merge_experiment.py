@@ -28,6 +28,8 @@ from .paper_page import PaperResults
 from .protocol import Protocol, RunCell
 
 Exhibit = TypeVar("Exhibit")
+#: What runs measure; the first also where no problem has suggestions, which `results` refuses in its own words.
+METRICS = ["accuracy_original", "pa", "flip_rate"]
 #: Where the protocol differs from the paper, whatever the settings.
 DEVIATIONS = (
     'A replacement is none of the problem\'s words in any form: no "dogs" where there is a "dog".',
@@ -110,7 +112,7 @@ class Merge(Protocol[MergeSettings]):
 
     def whole(self, dataset: str) -> RunCell:
         """The run of the method itself."""
-        return self.cell(f"{dataset}/merge", [dataset], vary=[self.generator()], check=[], metrics=["pa", "flip_rate"])
+        return self.cell(f"{dataset}/merge", [dataset], vary=[self.generator()], check=[], metrics=METRICS)
 
     def ablated(self, dataset: str, ablation: str, data: Path) -> RunCell:
         """The run of an ablation; its seeds are those of the method, whatever it keeps."""
@@ -121,7 +123,7 @@ class Merge(Protocol[MergeSettings]):
             vary=vary,
             data=[str(data)],
             check=[],
-            metrics=["pa", "flip_rate"],
+            metrics=METRICS,
             canary=False,
         )  # the models were tried in the run of the method
 

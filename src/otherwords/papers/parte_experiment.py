@@ -165,7 +165,7 @@ class Parte(Protocol[ParteSettings]):
         texts = rewordings(whole.filter(pl.col("of").is_null() | pl.col("distant")), task)
         sides = {"p": "premise", "h": "hypothesis"}
         both = texts.join(whole.select("id", "paraphrased"), on="id", how="left", maintain_order="left")
-        side = pl.col("paraphrased").replace_strict(sides, default=None)
+        side = pl.col("paraphrased").cast(pl.String).replace_strict(sides, default=None)  # of no rows it has no type
         pairs = {
             column: pl.coalesce(pl.when(side == field).then(pl.col(f"{start}{field}")) for field in FIELDS)
             for column, start in (("reference", "original:"), ("paraphrase", ""))

@@ -8,6 +8,7 @@ model is asked again. A problem fools it where at least one rewording gets anoth
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -23,12 +24,14 @@ from .data import write_rows
 from .experiment import in_setting
 from .paper_page import PaperResults
 from .protocol import PaperSettings, Protocol, RunCell
-from .sensitivity_tables import LABELS_ORDER, MeasuredModel, make_results
+from .sensitivity_tables import LABELS_ORDER, MeasuredModel, accepted_answers, make_results
 
 #: What is measured of each run, and what only where a model gives probabilities.
 RATES, SHIFTS = ("r_r", "r_s"), ("jsd_pairs", "jsd_means", "ks_split", "sigma")
-#: Generators that refine until enough rewordings pass a check.
+#: The generator that refines until `k` rewordings pass a check.
 REFINING = "paraphrase"
+#: What is reworded.
+FIELD = "hypothesis"
 
 
 class SensitivitySettings(PaperSettings):
@@ -66,17 +69,27 @@ class Sensitivity(Protocol[SensitivitySettings]):
         """Refuse a generator or judge that cannot be made, and a refining generator that names a check itself."""
         settings = self.settings
         with in_setting("generator"):
-            bound = generators.make(settings.generator)
-        if bound.plugin.name == REFINING and "accept=" in settings.generator:
+            generators.make(settings.generator)
+        plugin, options = generators.read(settings.generator)
+        if options.get("field", "") not in ("", FIELD):
+            fix = f"leave field out, or give field={FIELD}"
+            raise BadInput(f"{options['field']!r} is not what is reworded", field="generator", fix=fix)
+        if plugin.name == REFINING and "accept=" in settings.generator:
             fix = "leave accept out: the protocol sets it, for each model and for the judge"
             raise BadInput("the generator has a check of its own", field="generator", fix=fix)
         with in_setting("judge"):
             checks.make(self._check("judge", ""))
         for name, data in settings.datasets.items():
             task = data.source().chosen
-            if "hypothesis" not in task.fields:
+            if FIELD not in task.fields:
                 fix = "give data of a task with a hypothesis (nli, rte)"
                 raise BadInput(f"{task.name} has no hypothesis", where=f"datasets.{name}", field="task", fix=fix)
+
+    @cached_property
+    def wanted(self) -> int:
+        """How many rewordings must pass, for a generator that refines; 0 for others."""
+        plugin, options = generators.read(self.settings.generator)
+        return int(options["k"]) if plugin.name == REFINING else 0
 
     # Cells
 
@@ -111,10 +124,10 @@ class Sensitivity(Protocol[SensitivitySettings]):
                     one: self.run(self._reworded(dataset, model, one, right)) for one in settings.accept if right
                 }
                 scores: dict[str, list[Score]] = {
-                    one: _scores(run, self.tasks[dataset].labels) for one, run in runs.items()
+                    one: _scores(run, self.tasks[dataset].labels, self.wanted) for one, run in runs.items()
                 }
                 measured.append(MeasuredModel(dataset, model, first, scores, runs))
-        results = make_results(settings, measured, self.rows)
+        results = make_results(settings, measured, self.rows, self.wanted)
         same = [name for name, one in settings.models.items() if one.model == settings.judge]
         note = [f"The judge is {name} itself: for it, both ways to accept are the same." for name in same]
         found = [one.accuracy for one in measured]
@@ -132,7 +145,9 @@ class Sensitivity(Protocol[SensitivitySettings]):
         """The run in which the rewordings of a model's right problems are judged, and answered."""
         check = self._check(accept, model)
         generator = self.settings.generator
-        if generators.make(generator).plugin.name == REFINING:
+        if generators.takes(generator, "field"):
+            generator = generators.respell(generator, field=FIELD)
+        if self.wanted:
             drafts = self._check("judge" if accept == "judge" else "model", model)
             generator = generators.respell(generator, accept=drafts)
         return self.cell(
@@ -145,12 +160,15 @@ class Sensitivity(Protocol[SensitivitySettings]):
         judge = {"self": "self", "model": self.settings.models[model].model if model else ""}.get(
             accept, self.settings.judge
         )
-        return checks.respell("mutual-entailment", judge=judge, field="hypothesis")
+        return checks.respell("mutual-entailment", judge=judge, field=FIELD)
 
 
-def _scores(run: Path, labels: Sequence[str]) -> list[Score]:
-    """All scores of a run, the rates also by the right label."""
-    found = [*score(run, RATES, by="label"), *score(run, "r_s_without_neutral")]
+def _scores(run: Path, labels: Sequence[str], wanted: int) -> list[Score]:
+    """All scores of a run, the rates also by the right label; none where no rewording was accepted."""
+    if not accepted_answers(run).height:
+        return []
+    few = [f"too_few_variants(k={wanted})"] if wanted else []
+    found = [*score(run, RATES, by="label"), *score(run, ["r_r", "r_s_without_neutral", *few])]
     if any(name.startswith("p:") for name in RunFolder(run).scan("answers").collect_schema().names()):
         order = LABELS_ORDER if sorted(labels) == sorted(LABELS_ORDER.split("+")) else ""
         found += score(run, [*SHIFTS, f"ks_labels(order={order})" if order else "ks_labels"], replicates=1000)

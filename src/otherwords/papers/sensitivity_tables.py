@@ -67,8 +67,13 @@ class MeasuredModel:
         return found.value if found else None
 
 
-def make_results(settings: "PaperSettings", measured: Sequence[MeasuredModel], rows: Mapping[str, int]) -> PaperResults:
-    """All tables and figures that the runs allow; the others are named with the reason."""
+def make_results(
+    settings: "PaperSettings", measured: Sequence[MeasuredModel], rows: Mapping[str, int], wanted: int = 0
+) -> PaperResults:
+    """All tables and figures that the runs allow; the others are named with the reason.
+
+    `wanted` is how many rewordings of a problem must pass, where the generator refines until they do.
+    """
     accepts = [one for one in JUDGES if any(one in some.scores for some in measured)]
     models = settings.models
     tables: dict[str, list[Table]] = {"Table 1": [_table_1(measured, rows)]}
@@ -80,22 +85,23 @@ def make_results(settings: "PaperSettings", measured: Sequence[MeasuredModel], r
         )
         return PaperResults(tables, figures, missing, DEVIATIONS, "No model answers any problem right.")
     domains = {name: data.domain for name, data in settings.datasets.items()}
-    tables["Table 2"] = [_table_2(measured, accept, rows, domains) for accept in accepts]
+    tables["Table 2"] = [_table_2(measured, accept, rows, domains, wanted) for accept in accepts]
     tables["Table 3"] = [_table_3(measured, accept, rows) for accept in accepts]
     tables["Table 4"] = [_table_4(measured, accept) for accept in accepts]
     if pairs := list(_distilled(models)):
-        tables["Distillation"] = [_distillation(measured, accepts[0], pairs)]
+        tables["Distillation"] = [_distillation(measured, accept, pairs) for accept in accepts]
     else:
         missing["Distillation (section 5.1)"] = "no model says what it was distilled from: distilled_from = ..."
-    if sized := _families(models):
-        figures["Figure 2"] = [_figure_2(measured, accepts[0], sized, models)]
-    else:
-        missing["Figure 2"] = "no family has models of two sizes: give models family = ... and size = ..."
-    for name, some in (("Figure 3", _figure_3(measured, accepts)), ("Figure 4", _figure_4(measured, accepts))):
+    sized, unmeasured = _families(models), "no model gives probabilities, or no rewording was accepted"
+    of_sizes = "no family has models of two sizes: give models family = ... and size = ..."
+    for name, some, reason in (
+        ("Figure 2", _figure_2(measured, accepts, sized, models), "no rewording was accepted" if sized else of_sizes),
+        ("Figure 3", _figure_3(measured, accepts), unmeasured), ("Figure 4", _figure_4(measured, accepts), unmeasured),
+    ):  # fmt: skip
         if drawn := list(some):
             figures[name] = drawn
         else:
-            missing[name] = "no model gives probabilities, or no rewording was accepted"
+            missing[name] = reason
     missing["Human evaluation (section 3.1)"] = "needs people: 100 pairs, equivalent or not"
     return PaperResults(tables, figures, missing, DEVIATIONS, _summary(measured, accepts[0]))
 
@@ -122,39 +128,43 @@ def _table_1(measured: Sequence[MeasuredModel], rows: Mapping[str, int]) -> Tabl
 
 
 def _table_2(
-    measured: Sequence[MeasuredModel], accept: str, rows: Mapping[str, int], domains: Mapping[str, str]
+    measured: Sequence[MeasuredModel], accept: str, rows: Mapping[str, int], domains: Mapping[str, str], wanted: int
 ) -> Table:
     names = {"r_s": "r_s", "r_r": "r_r", "r_s_without_neutral": "r_s, no neutral"}
+    few = {"too_few_variants": f"fewer than {wanted}"} if wanted else {}
     columns = [
         TableColumn("data"), TableColumn("model"), TableColumn("right", "count"),
-        *(TableColumn(name, "share") for name in names.values()), TableColumn("no rewording", "share"),
+        *(TableColumn(name, "share") for name in (*names.values(), *few.values(), "no rewording")),
     ]  # fmt: skip
     lines: list[list[TableCell | str | int | float | None] | str] = []
     for one in measured:
         right = one.first.filter(pl.col("pred") == pl.col("gold")).height
-        cells = [score_cell(one.score(accept, metric)) for metric in names]
+        cells = [score_cell(one.score(accept, metric)) for metric in (*names, *few)]
         lines.append([one.dataset, one.model, right, *cells, _without(one, accept)])
     for domain, name in _DOMAINS.items():
         some = [one for one in measured if domains[one.dataset] == domain]
         if some:
             means = [_average(some, accept, metric, rows) for metric in names]
-            lines.append([name, "mean of models", None, *means, None])
-    notes = ["Means are over data sets, weighted by their sizes, and over models, which weigh alike."] if lines else []
+            lines.append([name, "mean of models", None, *means, *(None for _ in few), None])
+    notes = (
+        ["Means are over data sets, weighted by their problems in Table 1, and over models, which weigh alike."]
+        if lines
+        else []
+    )
     return Table(f"table-2-{accept}", f"Fooling rates, rewordings {JUDGES[accept]}", columns, lines, notes)
 
 
-def _answers(one: MeasuredModel, accept: str) -> pl.DataFrame:
-    """The answers of a run, without the rewordings that the model itself rejected."""
-    return RunFolder(one.runs[accept]).read("answers").filter(pl.col("pred").is_not_null())
+def accepted_answers(run: Path) -> pl.DataFrame:
+    """The answers of a run to rewordings, without those that the model itself rejected."""
+    return RunFolder(run).read("answers").filter(pl.col("pred").is_not_null(), pl.col("variant").is_not_null())
 
 
 def _without(one: MeasuredModel, accept: str) -> float | None:
     """The share of the problems answered right that have no accepted rewording."""
     if accept not in one.runs:
         return None
-    answers = _answers(one, accept)
-    buckets = answers["bucket"].n_unique()
-    return 1 - answers.filter(pl.col("variant").is_not_null())["bucket"].n_unique() / buckets if buckets else None
+    right = one.first.filter(pl.col("pred") == pl.col("gold")).height
+    return 1 - accepted_answers(one.runs[accept])["bucket"].n_unique() / right
 
 
 def _average(some: Sequence[MeasuredModel], accept: str, metric: str, rows: Mapping[str, int]) -> float | None:
@@ -217,7 +227,7 @@ def _accepted(one: MeasuredModel, accept: str) -> Iterator[tuple[str, str]]:
     """The original and the reworded hypothesis of all rewordings that were accepted and answered."""
     if accept not in one.runs:
         return
-    asked = _answers(one, accept).filter(pl.col("variant").is_not_null())["variant"]
+    asked = accepted_answers(one.runs[accept])["variant"]
     texts = RunFolder(one.runs[accept]).read("buckets").select("id", "of", "hypothesis")
     before = (pl.col("id").alias("of"), pl.col("hypothesis").alias("before"))
     originals = texts.filter(pl.col("of").is_null()).select(before)
@@ -245,7 +255,8 @@ def _distillation(measured: Sequence[MeasuredModel], accept: str, pairs: Sequenc
         for small, large in pairs:
             both = known[dataset, small], known[dataset, large]
             lines.append([dataset, small, large, *(_less(*both, accept, metric) for metric in ("r_r", "r_s"))])
-    return Table("distillation", "Fooling rate of distilled models less that of their teachers", columns, lines)
+    title = f"Fooling rate of distilled models less that of their teachers, {JUDGES[accept]}"
+    return Table(f"distillation-{accept}", title, columns, lines)
 
 
 def _less(one: MeasuredModel, other: MeasuredModel, accept: str, metric: str) -> float | None:
@@ -266,19 +277,30 @@ def _families(models: Mapping[str, "PaperModel"]) -> list[str]:
 
 
 def _figure_2(
-    measured: Sequence[MeasuredModel], accept: str, families: Sequence[str], models: Mapping[str, "PaperModel"]
-) -> Figure:
-    panels = []
-    for family in families:
-        for dataset in dict.fromkeys(one.dataset for one in measured):
-            some = [one for one in measured if one.dataset == dataset and models[one.model].family == family]
-            some.sort(key=lambda one: models[one.model].size)
-            series = [
-                Series(metric, [score_point(one.model, one.score(accept, metric)) for one in some])
-                for metric in ("r_s", "r_r")
-            ]
-            panels.append(Panel(f"{family}, {dataset}", series))
-    return Figure("figure-2", "Fooling rates by size", "bars", panels, Axis("model"), Axis("fooling rate", "share"))
+    measured: Sequence[MeasuredModel],
+    accepts: Sequence[str],
+    families: Sequence[str],
+    models: Mapping[str, "PaperModel"],
+) -> Iterator[Figure]:
+    """The rates of each family's models, from the smallest to the largest."""
+    for accept in accepts:
+        panels = []
+        for family in families:
+            for dataset in dict.fromkeys(one.dataset for one in measured):
+                some = [one for one in measured if one.dataset == dataset and models[one.model].family == family]
+                some.sort(key=lambda one: models[one.model].size)
+                series = [
+                    Series(metric, [score_point(one.model, one.score(accept, metric)) for one in some])
+                    for metric in ("r_s", "r_r")
+                ]
+                panels.append(Panel(f"{family}, {dataset}", series))
+        if _has_values(panels):
+            title = f"Fooling rates by size, {JUDGES[accept]}"
+            yield Figure(f"figure-2-{accept}", title, "bars", panels, Axis("model"), Axis("fooling rate", "share"))
+
+
+def _has_values(panels: Iterable[Panel]) -> bool:
+    return any(point.y is not None for panel in panels for series in panel.series for point in series.points)
 
 
 def _figure_3(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iterator[Figure]:
@@ -292,7 +314,7 @@ def _figure_3(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iter
             Panel(title, [_bars(measured, accept, f"{metric}:{part}", part) for part in ("kept", "flipped")])
             for metric, title in ways.items()
         ]
-        if any(point.y is not None for panel in panels for series in panel.series for point in series.points):
+        if _has_values(panels):
             title = f"Divergence after rewording, mean of all models, {JUDGES[accept]}"
             yield Figure(f"figure-3-{accept}", title, "bars", panels, Axis("data"), Axis("divergence"))
 
@@ -309,7 +331,7 @@ def _figure_4(measured: Sequence[MeasuredModel], accepts: Sequence[str]) -> Iter
     """The standard deviation of probabilities, on originals, and on rewordings by whether the label flipped."""
     names = {"originals": "originals", "kept": "label kept", "flipped": "label flipped"}
     for accept in accepts:
-        series = [_bars(measured, accept, f"sigma:{part}", name) for part, name in names.items()]
-        if any(point.y is not None for one in series for point in one.points):
+        panels = [Panel("", [_bars(measured, accept, f"sigma:{part}", name) for part, name in names.items()])]
+        if _has_values(panels):
             title = f"Deviation of the probabilities, mean of all models, {JUDGES[accept]}"
-            yield Figure(f"figure-4-{accept}", title, "bars", [Panel("", series)], Axis("data"), Axis("deviation"))
+            yield Figure(f"figure-4-{accept}", title, "bars", panels, Axis("data"), Axis("deviation"))

@@ -101,13 +101,14 @@ def _result(gate: BaselineGate, row: Difference, model: str, level: float) -> Ga
     p = row.p_not_higher if gate.sign == "<=" else row.p_not_lower
     unit = " points" if row.unit == "share" else ""
     side = "above" if gate.sign == "<=" else "below"
+    name = f"{gate.text} against the baseline"  # GitLab shows one of several cases with one name
     what = f"{gate.metric} {side} the baseline by less than {rounded(gate.margin, row.unit)}{unit}"
     if row.difference is None or p is None:
         why = row.note or "there is no difference"
-        return GateResult(gate.text, model, False, f"{model}: {what} cannot be shown: {why}")
+        return GateResult(name, model, False, f"{model}: {what} cannot be shown: {why}")
     found = f"difference {rounded(row.difference, row.unit)}{unit} [{ends_text(row, '+')}], p = {p:.4f}"
     shown = "is shown" if p <= level else "is not shown"
-    return GateResult(gate.text, model, p <= level, f"{model}: {what} {shown}: {found}")
+    return GateResult(name, model, p <= level, f"{model}: {what} {shown}: {found}")
 
 
 # What came out, as files

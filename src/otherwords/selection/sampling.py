@@ -105,7 +105,7 @@ def sample(
     _refuse_no_number(n or each, setting("-n" if n else "--each", "n" if n else "each"))
     tables.refuse_unwritable(out, *files_of(data))
     rows, _ = read_rows(data, task, columns, labels, rejected)
-    names = [by] if isinstance(by, str) else list(by)
+    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     problems = rows.filter(pl.col("of").is_null())
     refuse_missing(problems, names)
     strata = list(_strata(problems, names))

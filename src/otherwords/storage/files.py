@@ -12,7 +12,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +238,31 @@ def use_wal(database: sqlite3.Connection, patience: float = 5.0) -> None:
             if not error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_IOERR")) or time.monotonic() > limit:
                 raise
             time.sleep(0.02)
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """Open a database to read it; where it has no log, it is left without one."""
+    still = "" if Path(f"{path}-wal").exists() else "&immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{still}", uri=True)
+
+
+def sqlite_mark(path: Path) -> int | None:
+    """The mark (application_id) of a database that this process may have open; None of what is no database.
+
+    Only SQLite reads it: a process that closes a file loses all its locks on it, and another process would take the
+    database for unused, and remove its log. Where a log comes or goes at this moment, it is read again.
+    """
+    for pause in (0.02, 0.1, 0.5, 0.0):
+        with closing(read_only(path)) as database:
+            try:
+                return int(database.execute("pragma application_id").fetchone()[0])
+            except sqlite3.DatabaseError as error:
+                if "not a database" in str(error):
+                    return None
+                if not pause:
+                    raise
+        time.sleep(pause)
+    return None
 
 
 class Scratch(sqlite3.Connection):

@@ -148,6 +148,7 @@ class _Run:
         state.tick()
         seen = state.epoch + state.batch / self.batches
         self.history.write(epoch=round(seen, 4), update=state.updates, seconds=round(state.seconds, 1), **figures)
+        _refuse_non_finite(self.model)
         if self.settings.checkpoints:
             self._keep()
         if not figures or figures["valid_accuracy"] > state.best:
@@ -201,6 +202,16 @@ def evaluate(model: Any, valid: TextLabels | MaskedWords, start: StartModel) -> 
         missing = "labelled rows" if isinstance(valid, TextLabels) else "tokens to mask"
         raise BadInput(f"validation data has no {missing}", field="valid", fix="give other rows to validate on")
     return {"valid_loss": total_loss / total, "valid_accuracy": total_right / total}
+
+
+def _refuse_non_finite(model: Any) -> None:
+    """Refuse weights with NaN or infinity in them, which no figure need show: those of tokens that no row has."""
+    import torch
+
+    finite = torch.stack([torch.isfinite(weight).all() for weight in model.parameters()])
+    if not finite.all():  # read once: asking for each would stall a GPU
+        fix = "lower learning_rate, set precision to fp32, or start from another model; then train in another folder"
+        raise BadInput("training failed: its weights are not finite", field="learning_rate", fix=fix)
 
 
 def merged_numbers(settings: TrainingSettings) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """Who gets which page next, and what they answered: written in one transaction, once, under the person's own name.
 
 Batches are drawn with probabilities that are fixed before (`significance.design`). Within a batch, pages come in an
-order of each person's own; one that somebody else has begun comes first, so that agreement is known early.
+order of each person's own: were pages preferred that somebody else has begun, two who work at the same time would have
+the same order.
 """
 
 import json
@@ -59,8 +60,8 @@ _NOT_HAD = (
     "and (author is null or replace('|' || author || '|', '|' || :pseudonym || '|', '') = '|' || author || '|')"
 )
 _OPEN = "batch >= 1 and not is_test and taken < :overlap"  # `is not null` would read all items
-#: The order of a person: a page that somebody has begun first, then by the person's own factor.
-_IN_ORDER = f"order by batch, case when taken > 0 then 0 else 1 end, cast(id as bigint) * :factor % {_PRIME} limit 1"
+#: The order of a person, by their own factor.
+_IN_ORDER = f"order by batch, cast(id as bigint) * :factor % {_PRIME} limit 1"
 _FIRST_OPEN = sa.text(f"select id from items where {_OPEN} and {_NOT_HAD} {_IN_ORDER}")
 _FIRST_TEST = sa.text(f"select id from items where is_test and {_NOT_HAD} {_IN_ORDER}")
 _FIRST_LEFT_LYING = sa.text(

@@ -242,12 +242,13 @@ def decide(asking: Asking) -> Response:
 def invite(asking: Asking) -> Response:
     """Make links; they are shown once."""
     fields = asking.fields
+    count = fields.get("count", "") or "1"
+    number = int(count) if count.isdecimal() and len(count) < 10 else 0
     try:
-        count = int(fields.get("count", "1") or 1)
         made = people.invite(
-            asking.site.store, fields.get("role", "annotator"), count, pseudonym=fields.get("pseudonym", "").strip()
+            asking.site.store, fields.get("role", "annotator"), number, pseudonym=fields.get("pseudonym", "").strip()
         )
-    except (OtherwordsError, ValueError) as error:
+    except OtherwordsError as error:
         return asking.refused(422, f"Nobody was invited: {error}.")
     links = [(one.person, asking.site.link(one.token)) for one in made]
     return asking.page("overview.html", invited=links, **_numbers(asking))

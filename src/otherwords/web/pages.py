@@ -264,8 +264,12 @@ class Site:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; browsers take one that begins with __Host- only over TLS, for this host alone."""
-        return "__Host-otherwords" if self.behind_tls else "otherwords"
+        """The name of the cookie; browsers take one that begins with __Host- only over TLS, for this host alone.
+
+        It names the project, too: to a browser, all ports of a machine are one place, and a second project served
+        there would end the sessions of the first.
+        """
+        return f"{'__Host-' if self.behind_tls else ''}otherwords-{self.about['key'][:12]}"
 
     def link(self, token: str) -> str:
         """An invitation link."""
