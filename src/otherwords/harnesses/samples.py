@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
@@ -76,7 +77,10 @@ class LoggedAnswer:
 
 
 def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -> pl.DataFrame:
-    """The answers table of a log, a row for each sample; its further epochs are columns of repeats."""
+    """The answers table of a log, a row for each sample; its further epochs are columns of repeats.
+
+    Until then each text that occurs again, as names and metadata do in every epoch, is in memory once.
+    """
     pieces, rows = [], []
     for sample in samples:
         if sample.pred is None and not options.errors:
@@ -93,7 +97,8 @@ def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -
     if options.graded:
         table = table.with_columns(pl.lit(RIGHT).alias("gold"), pl.col("grade").alias("pred"))
         _refuse_ungraded(table, where, options)
-    return _with_repeats(_with_labels(table, where, options), where)
+    table = _with_repeats(_with_labels(table, where, options), where)
+    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame:
@@ -106,11 +111,11 @@ def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame
         columns |= {name: [one.chosen[place] for one in samples] for place, name in enumerate(_CHOSEN)}
         for place in range(max(len(one.shares) for one in samples)):
             columns[f"{_SHARE}{place}"] = [one.shares[place] if place < len(one.shares) else None for one in samples]
-    kinds = {
-        name: pl.Int64 if name == "epoch" else pl.Float64 if name.startswith(("p:", _SHARE)) else pl.String
-        for name in columns
-    }
-    return pl.DataFrame(columns, schema=kinds, strict=False)
+    kinds: dict[str, Any] = dict.fromkeys(columns, pl.String) | {"epoch": pl.Int32}
+    kinds |= {name: pl.Float64 for name in columns if name.startswith(("p:", _SHARE))}
+    kinds |= {name: pl.Null for name in _CHOSEN if name in columns and not any(columns[name])}
+    coded = [name for name in ("id", "model", *more, _CHOICES) if kinds.get(name) == pl.String]
+    return pl.DataFrame(columns, schema=kinds, strict=False).with_columns(pl.col(coded).cast(pl.Categorical))
 
 
 def _without_letters(table: pl.DataFrame) -> pl.DataFrame:
@@ -196,20 +201,29 @@ def _label_of(text: str, labels: Mapping[str, str]) -> str:
 
 def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The first epoch of each sample, with the others as columns `again:usual:N`."""
-    keys = ["model", "id"] if table["model"].n_unique() > 1 else ["id"]  # one column takes less memory than two
-    if table.select(keys).n_unique() == table.height:
+    model, name = (table[key].to_physical().cast(pl.Int64).to_numpy() for key in ("model", "id"))
+    asked, epochs = (model << 32) + name, table["epoch"].to_numpy()
+    order = np.lexsort((epochs, asked))  # of numbers, since joins of names take several times the memory of the table
+    asked, epochs = asked[order], epochs[order]
+    is_first = np.diff(asked, prepend=-1) != 0
+    if is_first.all():
         return table.drop("epoch")
-    if table.select(*keys, "epoch").n_unique() < table.height:
-        twice = table.filter(pl.struct(*keys, "epoch").is_duplicated())
-        message = f"occurs twice in epoch {twice['epoch'][0]}"
-        raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample a unique id")
-    first = table.filter(pl.col("epoch") == pl.col("epoch").min().over(keys))
-    given = table.select(*keys, "epoch", "pred")
-    others = given.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti")
-    for number, (_, part) in enumerate(others.sort("epoch").group_by("epoch", maintain_order=True), 1):
-        again = part.select(*keys, pl.col("pred").alias(f"{AGAIN}{USUAL_WAY}:{number}"))
-        first = first.join(again, on=keys, how="left", maintain_order="left")
-    return first.drop("epoch")
+    if twice := order[:-1][~is_first[1:] & (np.diff(epochs) == 0)].tolist():
+        found = table[min(twice)]
+        message = f"occurs twice in epoch {found['epoch'][0]}"
+        raise BadInput(message, where=f"{where}, sample {found['id'][0]!r}", fix="give each sample a unique id")
+    rows, number = order[is_first], np.cumsum(is_first) - 1
+    again = {}
+    for place, epoch in enumerate(np.unique(epochs[~is_first]), 1):
+        these = ~is_first & (epochs == epoch)
+        taken = np.full(len(rows), -1)
+        taken[number[these]] = order[these]
+        again[f"{AGAIN}{USUAL_WAY}:{place}"] = taken[np.argsort(rows)]
+    first = table.drop("epoch")[np.sort(rows)]
+    pred = table["pred"]
+    return first.with_columns(
+        pred.gather(pl.Series(taken).replace(-1, None)).alias(column) for column, taken in again.items()
+    )
 
 
 # What is in a sample
