@@ -80,9 +80,14 @@ class Readable(Protocol):
         ...
 
 
-def read_rows(data: Readable, part: DataPart, task: Task, where: str) -> pl.DataFrame:
-    """The problems of a part, with labels; rows without a majority or with an empty text are left out."""
-    frames = [_read_one(data, part, name, task) for name in part.data]
+def read_rows(
+    data: Readable, part: DataPart, task: Task, where: str, left_out: dict[str, tuple[int, int]] | None = None
+) -> pl.DataFrame:
+    """The problems of a part, with labels; rows without a majority or with an empty text are left out.
+
+    How many of either kind each file has is noted in `left_out`.
+    """
+    frames = [_read_one(data, part, name, task, {} if left_out is None else left_out) for name in part.data]
     if len(frames) > 1 and pl.concat([one["id"] for one in frames]).is_duplicated().any():
         frames = [one.with_columns(pl.format("{}:{}", pl.lit(k), "id").alias("id")) for k, one in enumerate(frames, 1)]
     rows = pl.concat(frames, how="diagonal_relaxed")
@@ -96,11 +101,14 @@ def read_rows(data: Readable, part: DataPart, task: Task, where: str) -> pl.Data
     return rows
 
 
-def _read_one(data: Readable, part: DataPart, name: str, task: Task) -> pl.DataFrame:
+def _read_one(
+    data: Readable, part: DataPart, name: str, task: Task, left_out: dict[str, tuple[int, int]]
+) -> pl.DataFrame:
     source = data.source(part, [name])
     rows = join_pieces(list(source.pieces()), task)
     if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
         raise BadInput(bad)
+    left_out[name] = source.intake.no_majority, len(source.intake.rejected)
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 
 
