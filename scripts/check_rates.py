@@ -2,7 +2,7 @@
 
 python scripts/check_rates.py SET.jsonl [SET.jsonl ...] [--with roles --with stack] [--missed]
 
-A line of SET, which may be packed (.gz), has the fields id, type, original and variant. The types that begin with
+A line of SET, which may be packed (.gz, .xz), has the fields id, type, original and variant. The types that begin with
 "good" are sound rewordings; of all others every variant says something else.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import lzma
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,7 +28,8 @@ SCHEMA = dict.fromkeys(("id", "of", "premise", "hypothesis"), pl.String)
 
 def read_set(paths: Iterable[Path]) -> list[dict[str, str]]:
     """The lines of some sets; ids that several sets share do not matter."""
-    texts = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in paths)
+    unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}
+    texts = (unpack.get(path.suffix, bytes)(path.read_bytes()) for path in paths)
     return [json.loads(line) for text in texts for line in text.splitlines() if line]
 
 

@@ -11,8 +11,8 @@ kind, original, variant:
 - D3: those of D1, reworded by `structural.v2` or `wordnet.v2` besides;
 - D4: broken paraphrases of ParaNLU, beside the paraphrase that was broken;
 - G: sound pairs, which are accepted paraphrases and variants of `structural.v2` and `wordnet.v2`;
-- written, third: what was written by hand, broken and sound (docs/validity/broken.jsonl.gz, broken-2, broken-3);
-- practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.gz);
+- written, third: what was written by hand, broken and sound (docs/validity/broken.jsonl.xz, broken-2, broken-3);
+- practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.xz);
 - own: broken and sound, reworded throughout, written to train the judge of `equivalence` (recipes/equivalence).
 
 Of texts that are no part of D1, D3 and of the variants by rules, the judge was trained on three folds of five. Only the
@@ -95,7 +95,7 @@ def pairs(data: Path) -> list[Row]:
     rows += [("D3", *row) for row in _reworded(minimal)]
     rows += _paraphrases(data)
     for name, files in WRITTEN.items():
-        paths = [ROOT / "docs" / "validity" / f"{file}.jsonl.gz" for file in files]
+        paths = [ROOT / "docs" / "validity" / f"{file}.jsonl.xz" for file in files]
         rows += [(name, row["type"], row["original"], row["variant"]) for row in read_set(paths)]
     rows += own_texts()
     for name in ("snli", "mnli"):

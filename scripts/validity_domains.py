@@ -12,9 +12,9 @@ of the repository; verdicts by item are in docs/validity/.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
+import lzma
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ from validity_sample import (
 
 import otherwords as ow
 
-MORE = Path(__file__).parents[1] / "docs" / "validity" / "everyday.jsonl.gz"
+MORE = Path(__file__).parents[1] / "docs" / "validity" / "everyday.jsonl.xz"
 RTE = DATA.parents[1] / "rte" / "rte1_3.parquet"
 #: Problems a generator is read on, and variants a kind is read on, in each domain.
 PER_GENERATOR = 100
@@ -60,7 +60,7 @@ def domains() -> dict[str, pl.DataFrame]:
     )
     rte = pl.read_parquet(RTE).with_columns(pl.format("rte{}-{}-{}", "rte", "split", "id").alias("id"))
     bundled = ow.vary("everyday", "recorded", suite=True).select(COLUMNS)
-    more = pl.read_ndjson(gzip.decompress(MORE.read_bytes())).select(COLUMNS)
+    more = pl.read_ndjson(lzma.decompress(MORE.read_bytes())).select(COLUMNS)
     frames = {
         "captions": nli.filter(pl.col("dataset") == "snli", pl.col("split") == "test"),
         "genres": nli.filter(pl.col("dataset") == "mnli", pl.col("split") == "test"),
@@ -165,7 +165,7 @@ def items(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def already_read(generator: str, domain: str) -> list[str]:
     """The problems on which a generator was read before; without one, those on which any was."""
-    files = [MORE.with_name(name) for name in ("domains.csv.gz", "strict.csv.gz")]
+    files = lzma.decompress(MORE.with_name("domains.csv.xz").read_bytes()), MORE.with_name("strict.csv.gz")
     verdicts = [pl.read_csv(file).select("generator", "domain", "problem") for file in files]
     first = pl.read_csv(MORE.with_name("verdicts.csv.gz")).with_columns(pl.lit("captions").alias("domain"))
     verdicts.append(first.select("generator", "domain", "problem"))

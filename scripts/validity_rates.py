@@ -7,6 +7,7 @@ python scripts/validity_rates.py --write            the same, and writes the rat
 
 from __future__ import annotations
 
+import lzma
 import sys
 from pathlib import Path
 
@@ -78,9 +79,8 @@ def write_kinds(found: pl.DataFrame) -> None:
 
 def show_domains(write: bool) -> None:
     """Print the rates by domain."""
-    verdicts = pl.read_csv(VERDICTS.with_name("domains.csv.gz"), schema_overrides={"kind": pl.String}).with_columns(
-        pl.col("kind").fill_null("")
-    )
+    table = lzma.decompress(VERDICTS.with_name("domains.csv.xz").read_bytes())
+    verdicts = pl.read_csv(table, schema_overrides={"kind": pl.String}).with_columns(pl.col("kind").fill_null(""))
     found = by_domain(verdicts)
     if write:
         write_kinds(found)

@@ -244,11 +244,11 @@ def test_a_room_says_what_is_public(room, every_submodule):
 
 
 def test_the_package_stays_small_enough_to_read():
-    """At most 395 modules, 35 names at the top, and fewer than 7 % of all lines imports (9.4 % with 332 modules).
+    """At most 397 modules, 35 names at the top, and fewer than 7 % of all lines imports (9.4 % with 332 modules).
 
     Thirty of them are rules of grammar, one module a construction; seven are the figures and tables of all papers.
     """
-    assert len(MODULES) <= 395
+    assert len(MODULES) <= 397
     assert len([path for path in SRC.iterdir() if path.name != "__pycache__"]) <= 35
     lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in MODULES)
     imported = sum((node.end_lineno or 0) - node.lineno + 1 for file in MODULES for node in source(file).imports)

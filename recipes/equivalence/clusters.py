@@ -73,7 +73,7 @@ def sets() -> Iterator[Cluster]:
     """The sets that were written to be broken or sound."""
     found: dict[str, Cluster] = {}
     for name in SETS:
-        for row in read_set([ROOT / "docs" / "validity" / f"{name}.jsonl.gz"]):
+        for row in read_set([ROOT / "docs" / "validity" / f"{name}.jsonl.xz"]):
             text = clean(row["original"])
             own = found.setdefault(text, {"m": [text], "x": [], "f": fold(text), "s": name})
             if row["type"].startswith("good"):

@@ -123,6 +123,7 @@ STRICT += [
     ("caption", "Man wearing blue bowing on floor in front of another man in blue.", "is wearing blue bowing"),
     ("caption", "Two men working on a car talk.", "car talk"),
     ("that", "She thinks that man is ill.", "thinks man"),
+    ("relativizer", "ok so if u dont have any money u cant come", "money that"),
     ("that", "Nobody saw Germany beat Latvia.", "saw that"),
     ("time-fronting", "He came in second.", "In second"),
     ("voice", "He talked about ten men.", "were talked"),

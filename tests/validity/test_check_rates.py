@@ -11,18 +11,21 @@ import pytest
 pytest.importorskip("spacy")
 
 ROOT = Path(__file__).parents[2]
-SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.gz"))
+SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.xz"))
 #: At least so much is dropped of broken variants, at most so much of good ones; of a set in which broken texts are in
 #: other words throughout, less is seen.
 LEAST = dict.fromkeys(("negation", "number", "quantifier", "entity", "roles"), 0.94)
 REWORDED = {"negation": 0.75, "number": 0.88, "quantifier": 0.9, "entity": 0.8, "roles": 0.65}
 MOST = {"good-light": 0.1, "good-structure": 0.16, "good-free": 0.35}
-#: The fourth and fifth set, which nothing was fitted on: what was measured once, less one or two texts a kind.
+#: The fourth and fifth set, on which no weights were fitted: what was measured once, less one or two texts a kind.
 UNFITTED = {"negation": 0.88, "number": 0.92, "quantifier": 0.88, "entity": 0.88, "roles": 0.65}
 UNFITTED_MOST = {"good-near": 0.22, "good-moderate": 0.15, "good-free": 0.3}
 NEAR = dict.fromkeys(LEAST, 0.92) | {"roles": 0.88}
 NEAR_MOST = MOST | {"good-free": 0.4}
-LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST), "broken-5": (NEAR, NEAR_MOST)}
+#: The sixth set, which nothing was fitted on: two thirds near copies.
+SIXTH = {"negation": 0.8, "number": 0.94, "quantifier": 0.9, "entity": 0.88, "roles": 0.82}
+LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST), "broken-5": (NEAR, NEAR_MOST),
+          "broken-6": (SIXTH, MOST)}  # fmt: skip
 ROWS = [
     {"id": "1", "type": "roles", "original": "Tom saw Ann.", "variant": "Ann saw Tom."},
     {"id": "2", "type": "roles", "original": "Tom left Ann.", "variant": "Tom left Rome."},
@@ -82,8 +85,8 @@ def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("fitted", "least"), [(True, 0.8), (False, 0.65)])
 def test_roles_drop_exchanges_alone(script, fitted, least):
-    """The rules were mended by the first three sets; of the others, 50 of 70 exchanges were seen."""
-    rows = script.read_set(path for path in SETS if path.name.startswith(("broken-4", "broken-5")) != fitted)
+    """The rules were mended by the first five sets; of the sixth, 57 of 80 exchanges were seen."""
+    rows = script.read_set(path for path in SETS if path.name.startswith("broken-6") != fitted)
     found = script.rates(rows, script.verdicts(rows, "roles"))
     assert found["roles"] >= least
     assert max(rate for kind, rate in found.items() if kind != "roles") <= 0.02

@@ -138,6 +138,18 @@ def test_changes_of_what_carries_the_label_are_seen(before, after, lost):
     assert module._change_label(before, after) is lost
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [('The word "although" has three syllables.', '"although"'),
+     ("He read 'Stop all the clocks' to the kids.", "'Stop all the clocks'"),
+     ("The password is “two dogs next to a couch”.", "“two dogs next to a couch”")],
+)  # fmt: skip
+def test_titles_signs_and_words_that_are_spoken_of_stay_as_they_are(text, kept):
+    for spec in ("reworded(kinds=all, n=4)", "structural.v2(kinds=all, n=0)", "wordnet.v2(n=3)"):
+        assert all(kept in one.text["premise"] for one in vary([problem(text)], spec)), spec
+    assert vary([problem('"Nobody was here," he said.')], "reworded(kinds=all)")
+
+
 def test_empty_and_foreign_texts_have_no_variants():
     assert vary([problem("", " ")], "reworded(kinds=all)") == []
     german = problem("Ein Mann sitzt auf dem Sofa und liest eine Zeitung.", "Der Mann liest nicht gern.")

@@ -45,6 +45,9 @@ _REJECTING = ("rather than", "instead of", ", not", "and not", "but not")
 _ALSO = {"only", "just", "merely", "simply", "until", "before", "after", "even", "all", "to"}
 _CHOOSING = {"choose", "pick", "prefer", "select", "favor", "favour"}
 _ORIGIN, _END = ("from", "out of"), ("to", "into", "onto")
+#: Without one of these, a clause has no halves.
+_SIGNS = {"than", *_LATER, *(word for some in (_ORDERS, _DIRECTIONS, _CAUSES, _REJECTING, _ORIGIN) for marker in some
+                             for word in marker.split()[:1])}  # fmt: skip
 
 
 class Halves(NamedTuple):
@@ -63,8 +66,9 @@ def halves_exchanged(old: ParseTree, new: ParseTree) -> Iterator[tuple[str, str]
     >>> list(halves_exchanged(*(ParseTree(*both) for both in zip(texts, parser()(texts)))))
     [('"sam" better than "julia"', '"julia" better than "sam"')]
     """
-    before, words = list(_halves(old)), {word for one in _halves(old) for word in one.first | one.second}
-    after = [_named_as(one, words) for one in _halves(new)]
+    before = list(_halves(old))
+    words = {word for one in before for word in one.first | one.second}
+    after = [_named_as(one, words) for one in _halves(new)] if before else []
     for one in before:
         for other in after:
             there, back = one.first & other.second, one.second & other.first
@@ -127,6 +131,8 @@ def _quality(degree: str) -> str:
 def _halves(tree: ParseTree) -> Iterator[Halves]:
     for start, end in _clauses(tree):
         plain = [tree[at].text.lower() for at in range(start, end)]
+        if _SIGNS.isdisjoint(plain) and _CHOOSING.isdisjoint(tree[at].lemma.lower() for at in range(start, end)):
+            continue
         some = [*_contrasts(tree, start, plain), *_ways(tree, start, plain)]
         if not _NO.intersection(plain):
             some += [*_comparisons(tree, start, plain), *_orders(tree, start, plain), *_causes(start, plain)]

@@ -44,6 +44,8 @@ _TITLED = {"film", "movie", "book", "novel", "song", "album", "play", "show", "s
            "newspaper", "ship", "company", "firm", "band", "game", "opera", "story", "article"}  # fmt: skip
 #: Before a noun that has one of these, "that" is usual and "which" is not.
 _ONLY_THAT = {"all", "every", "any", "no", "each", "only", "first", "last", "next", "same", "very", "such"}
+#: Words of texts without apostrophes and commas, in which a clause after a noun may be the main one.
+_CHAT = {"u", "ur", "nt"}
 
 
 def to_full_relative(tree: ParseTree) -> Iterator[Rewriting]:
@@ -122,6 +124,8 @@ def insert_relativizer(tree: ParseTree) -> Iterator[Rewriting]:
     >>> [one.apply(text) for one in insert_relativizer(ParseTree(text, nodes))]
     ['The book that he bought is red.']
     """
+    if not _CHAT.isdisjoint(node.text.lower() for node in tree.nodes):  # "if u dont have money u cant come"
+        return
     for verb, first in _object_relatives(tree):
         plain = tree[first].text.lower() != "that" and not _may_be_one_phrase(tree, first)
         if plain and _begins_with_subject(tree, verb, first):

@@ -21,7 +21,7 @@ from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..words.cues import cue_counts
 from ..words.inflection import versions
-from ..words.language import warn_of_other_language
+from ..words.language import keeps_quotations, warn_of_other_language
 from .contractions import closed, opened
 from .generating import Generator, chosen_fields, with_changes
 from .soundness import fingerprint, refuse_other_domain, sound_kinds, summary
@@ -307,12 +307,15 @@ def find_candidates(
 
 
 def _of_text(name: str, text: str, kinds: Sequence[str], some: Sequence[SentenceDraft]) -> Iterator[Candidate]:
+    """The candidates of a text; the words of a title or a sign in quotation marks stay as they are."""
+    found = []
     for draft in some:
         rewriting = draft.rewriting._replace(at=draft.sentence.start + draft.rewriting.at)
-        yield Candidate(draft.kind, [Rewritten(name, rewriting, rewriting.apply(text))], draft)
+        found.append(Candidate(draft.kind, [Rewritten(name, rewriting, rewriting.apply(text))], draft))
     for kind, rule in _OF_TEXTS.items():
         if kind in kinds:
-            yield from (Candidate(kind, [Rewritten(name, one, one.apply(text))]) for one in rule(text))
+            found += [Candidate(kind, [Rewritten(name, one, one.apply(text))]) for one in rule(text)]
+    return (one for one in found if keeps_quotations(text, one.group[0].text))
 
 
 def in_turn(found: list[Candidate], random: Random) -> list[Candidate]:

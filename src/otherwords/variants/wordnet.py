@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
 from ..words.inflection import article, cased, inflected, versions
-from ..words.language import FUNCTION_WORDS, warn_of_other_language
+from ..words.language import FUNCTION_WORDS, quotations, warn_of_other_language
 from ..words.lexicon import PARTS, Synset, Wordnet, lexicon, other_wordnet
 from ..words.pairs import fingerprint, read_pairs
 from ..words.places import WordPlace, all_forms, find_places
@@ -259,6 +259,9 @@ class Replacer(NamedTuple):
         places = (place for one in by_field.values() for place in one.places)
         vetoed = {place.lemma.lower() for place in places if place.token.text.lower() in self.veto}
         held = self.veto.union(vetoed, *(one.held for one in by_field.values()))
+        if whole:
+            held |= {place.lemma.lower() for name, one in by_field.items() for place in one.places
+                     if _is_quoted(problem.text[name] or "", place.token.start)}  # fmt: skip
         words: dict[tuple[str, str], list[_Spot]] = {}
         for name, one in by_field.items():
             for place in one.places:
@@ -285,6 +288,10 @@ class Replacer(NamedTuple):
             about = {"synset": sense.name, "pos": _NAMES[place.part]}
             changes.append({"field": name, "at": token.start, "from": token.text, "to": new, **about})
         return changes
+
+
+def _is_quoted(text: str, at: int) -> bool:
+    return any(start <= at < end for start, end in quotations(text))
 
 
 def _is_held(lemma: str, held: frozenset[str], forms: Sequence[str]) -> bool:

@@ -14,6 +14,10 @@ from ..registry import Plugin
 from .lexicon import lexicon
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+#: Words in quotation marks that do not end like speech ("No," he said): titles, signs, and words that are spoken of.
+_QUOTATION = re.compile(
+    r""""[^"]*[^".,!?\s]"|“[^”]*[^”.,!?\s]”|(?<!\w)'[^']*[^'.,!?\s]'(?!\w)|‘[^’]*[^’.,!?\s]’(?!\w)"""
+)
 _CONTRACTION = re.compile(r"(n['’]t|['’]\w*)$")
 _ENGLISH = """
     a about after all an and any are as at away back be been before being but by ca can could did do does down for from
@@ -147,3 +151,18 @@ def _is_plain_english(text: str) -> bool:
 
 def _is_known(word: str) -> bool:
     return word in FUNCTION_WORDS or lexicon().knows(word)
+
+
+def quotations(text: str) -> list[tuple[int, int]]:
+    """Where titles, signs and words that are spoken of stand in quotation marks; speech is left out.
+
+    >>> quotations('The word "no" is short.'), quotations('"No," he said.')
+    ([(9, 13)], [])
+    """
+    return [found.span() for found in _QUOTATION.finditer(text)]
+
+
+def keeps_quotations(before: str, after: str) -> bool:
+    """Whether both texts quote the same, in any order."""
+    old, new = (sorted(text[start:end] for start, end in quotations(text)) for text in (before, after))
+    return old == new
