@@ -32,11 +32,10 @@ def test_it_runs_from_a_file_and_continues_from_its_folder(cli, experiment):
 
 def test_rows_that_are_left_out_are_counted(cli, experiment):
     path = experiment.parent / "test.jsonl"
-    lines = path.read_text().splitlines()
-    odd = [
-        {**json.loads(lines[0]), "id": f"odd{n}", **more} for n, more in enumerate([{"label": "-"}, {"premise": " "}])
-    ]
-    path.write_text("\n".join([*lines, *map(json.dumps, odd), ""]))
+    whole = path.read_text()
+    first = json.loads(whole.splitlines()[0])
+    odd = {**first, "id": "m", "label": "-"}, {**first, "id": "n", "premise": " "}
+    path.write_text(whole + "\n".join(map(json.dumps, odd)))
     said = cli("paper", "ie-test", experiment, "-o", "x").stderr
     assert "  left out of its files: 1 rows without a majority label, 1 with an empty text" in said
 

@@ -27,7 +27,7 @@ from ..training.data import split_rows
 from ..validity.human import count_votes, read_ballots
 from ..variants.generating import surveyed, texts_of
 from ..variants.resampling import draws, first_rewordings, refuse_emptied
-from .data import DataPart, draw_rows, read_rows
+from .data import DataPart, LeftOut, draw_rows, read_rows
 
 #: Written when a data set is ready: its key, its task, and counts of its rows.
 PREPARED = "prepared.json"
@@ -82,7 +82,7 @@ class IEData(BaseModel):
 class Prepared(NamedTuple):
     """What is known of a data set that is ready: its key, its task, how many rows each part has and phi changes.
 
-    `left_out` has the numbers of rows of its files without a majority label, and with an empty text.
+    `left_out`: rows without a majority label, and with an empty text.
     """
 
     key: str
@@ -102,7 +102,7 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
     if (ready := read_prepared(folder)) and ready.key == key and all(map(is_whole, _parts_of(folder, ready))):
         return ready
     task = data.texts_task()
-    left_out: dict[str, tuple[int, int]] = {}
+    left_out: LeftOut = {}
     whole = _whole_parts(name, data, task, seed, left_out)
     sizes = {part: getattr(data, f"{part}_size", 0) for part in whole}
     if warn:
@@ -156,14 +156,10 @@ def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Ta
     return variants.height
 
 
-def _whole_parts(
-    name: str, data: IEData, task: Task, seed: int, left_out: dict[str, tuple[int, int]]
-) -> dict[str, pl.DataFrame]:
+def _whole_parts(name: str, data: IEData, task: Task, seed: int, left_out: LeftOut) -> dict[str, pl.DataFrame]:
     key = f"datasets.{name}"
-    train, test = (
-        read_rows(data, part, task, f"{key}.{which}", left_out)
-        for which, part in (("train", data.train), ("test", data.test))
-    )
+    train = read_rows(data, data.train, task, f"{key}.train", left_out)
+    test = read_rows(data, data.test, task, f"{key}.test", left_out)
     if isinstance(data.valid, DataPart):
         valid = read_rows(data, data.valid, task, f"{key}.valid", left_out)
     elif data.valid == 0:
