@@ -32,6 +32,7 @@ INPUT = "input"
 _CHOICES, _CHOSEN, _SHARE = "\0choices", ("\0gold", "\0pred"), "\0share:"
 #: What the choices of a sample are called, in their order.
 LETTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1_000)))
+_ANSWERS = ("gold", "pred", "grade", INPUT, *_CHOSEN)
 _OWN = ("id", "epoch", "model", "gold", "pred", "grade", INPUT)
 
 
@@ -79,18 +80,19 @@ class LoggedAnswer:
 def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -> pl.DataFrame:
     """The answers table of a log, a row for each sample; its further epochs are columns of repeats.
 
-    Until then each text that occurs again, as names and metadata do in every epoch, is in memory once.
+    Until then, texts that occur again, as metadata do in every epoch, are in memory once.
     """
-    pieces, rows = [], []
+    pieces: list[pl.DataFrame] = []
+    rows: list[LoggedAnswer] = []
     for sample in samples:
         if sample.pred is None and not options.errors:
             fix = "run it to its end, or leave such samples out with --skip-bad (rejected=FILE)"
             raise BadInput(sample.error or "has no answer", where=f"{where}, sample {sample.id!r}", fix=fix)
         rows.append(sample)
         if len(rows) == _PIECE:
-            pieces.append(_piece(rows, options))
+            pieces.append(_piece(rows, options, pieces[:1]))
             rows = []
-    pieces += [_piece(rows, options)] if rows else []
+    pieces += [_piece(rows, options, pieces[:1])] if rows else []
     if not pieces:
         raise BadInput("has no samples", where=where, fix="give the log of an evaluation that has some")
     table = _without_letters(pl.concat(pieces, how="diagonal_relaxed"))
@@ -101,7 +103,8 @@ def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -
     return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame:
+def _piece(samples: Sequence[LoggedAnswer], options: LogOptions, first: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Samples as rows; which columns are coded is what is best for the first piece, since a table has one kind each."""
     names = [name for name in _OWN if name != INPUT or options.texts]
     columns = {name: [getattr(one, name) for one in samples] for name in names}
     more = dict.fromkeys(name for one in samples for name in one.columns if name not in _OWN)
@@ -114,8 +117,17 @@ def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame
     kinds: dict[str, Any] = dict.fromkeys(columns, pl.String) | {"epoch": pl.Int32}
     kinds |= {name: pl.Float64 for name in columns if name.startswith(("p:", _SHARE))}
     kinds |= {name: pl.Null for name in _CHOSEN if name in columns and not any(columns[name])}
-    coded = [name for name in ("id", "model", *more, _CHOICES) if kinds.get(name) == pl.String]
-    return pl.DataFrame(columns, schema=kinds, strict=False).with_columns(pl.col(coded).cast(pl.Categorical))
+    piece = pl.DataFrame(columns, schema=kinds, strict=False)
+    names = [name for name in piece.columns if name not in _ANSWERS]
+    coded = (
+        [name for name in names if first[0].schema.get(name) == pl.Categorical] if first else _repeated(piece[names])
+    )
+    return piece.with_columns(pl.col(coded).cast(pl.Categorical))
+
+
+def _repeated(piece: pl.DataFrame) -> list[str]:
+    """The columns of texts that occur twice or more on average, as most metadata do."""
+    return [one.name for one in piece.iter_columns() if one.dtype == pl.String and 2 * one.n_unique() <= len(one)]
 
 
 def _without_letters(table: pl.DataFrame) -> pl.DataFrame:
@@ -201,8 +213,7 @@ def _label_of(text: str, labels: Mapping[str, str]) -> str:
 
 def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The first epoch of each sample, with the others as columns `again:usual:N`."""
-    model, name = (table[key].to_physical().cast(pl.Int64).to_numpy() for key in ("model", "id"))
-    asked, epochs = (model << 32) + name, table["epoch"].to_numpy()
+    asked, epochs = (_numbered(table["model"]) << 32) + _numbered(table["id"]), table["epoch"].to_numpy()
     order = np.lexsort((epochs, asked))  # of numbers, since joins of names take several times the memory of the table
     asked, epochs = asked[order], epochs[order]
     is_first = np.diff(asked, prepend=-1) != 0
@@ -224,6 +235,11 @@ def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
     return first.with_columns(
         pred.gather(pl.Series(taken).replace(-1, None)).alias(column) for column, taken in again.items()
     )
+
+
+def _numbered(names: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
+    numbers = names.to_physical() if names.dtype == pl.Categorical else names.rank("dense")
+    return numbers.cast(pl.Int64).to_numpy()
 
 
 # What is in a sample
