@@ -39,6 +39,7 @@ NAMES = (
     "report_page",
     "annotators",
     "logs",
+    "batches",
 )
 
 

@@ -48,7 +48,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
             "claim": "memory for each further sample",
             "measured": growth,
             "unit": "bytes",
-            "at_most": 1000,
+            "at_most": 600,
             "detail": detail,
         },
     ]

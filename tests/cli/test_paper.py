@@ -30,6 +30,16 @@ def test_it_runs_from_a_file_and_continues_from_its_folder(cli, experiment):
     assert again.stdout == done.stdout
 
 
+def test_rows_that_are_left_out_are_counted(cli, experiment):
+    path = experiment.parent / "test.jsonl"
+    whole = path.read_text()
+    first = json.loads(whole.splitlines()[0])
+    odd = {**first, "id": "m", "label": "-"}, {**first, "id": "n", "premise": " "}
+    path.write_text(whole + "\n".join(map(json.dumps, odd)))
+    said = cli("paper", "ie-test", experiment, "-o", "x").stderr
+    assert "  left out of its files: 1 rows without a majority label, 1 with an empty text" in said
+
+
 def test_init_writes_a_commented_file_that_is_not_written_over(cli, place):
     said = cli("paper", "ie-test", "--init").stderr
     assert "wrote ie-test.toml" in said

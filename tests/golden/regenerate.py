@@ -38,12 +38,12 @@ def written(value: Any, depth: int = 2) -> str:
     {
     "a": [
     1.5,
-    {"b": null}
+    {"b":null}
     ]
     }
     """
     if not depth or not isinstance(value, (dict, list)) or not value:
-        return json.dumps(value, ensure_ascii=True)
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     if isinstance(value, list):
         return "[\n" + ",\n".join(written(one, depth - 1) for one in value) + "\n]"
     lines = [f"{json.dumps(key)}: {written(one, depth - 1)}" for key, one in value.items()]

@@ -286,6 +286,11 @@ def test_a_grade_of_promptfoo_that_is_none_is_none(tmp_path, success):
         ({"instance": {"id": None, "input": "x"}}, "lacks 'id'"),
         ({"reference_index": 9}, "is not as HELM writes it: list index"),
         ({"output_mapping": [1]}, "is not as HELM writes it"),
+        ({"output_mapping": {"A": 5, "B": None}}, "is not as HELM writes it: output_mapping is {'A': 5"),
+        (
+            {"reference_index": 0, "result": {"completions": [{"logprob": "nan"}]}},
+            "is not as HELM writes it: logprob is nan",
+        ),
     ],
 )
 def test_a_damaged_request_of_helm(tmp_path, fields, message):

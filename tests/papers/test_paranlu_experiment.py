@@ -169,6 +169,14 @@ def test_data_without_paraphrases_are_refused(tmp_path, settings):
         run_paper(Paranlu, settings, out=tmp_path / "out")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_generator_that_rewords_nothing_is_named(tmp_path, settings):
+    data = {"data": settings["datasets"]["garden"]["data"], "generator": "contractions"}
+    plain = {**settings, "datasets": {"garden": data}, "check": ["overlap(most=0.01)"], "automatic": [], "judge": ""}
+    with pytest.raises(BadInput, match=r"datasets\.garden: generator: no paraphrase is left"):
+        run_paper(Paranlu, plain, out=tmp_path / "out")
+
+
 # A training set: partition, trainings, selection
 
 TRAIN = [

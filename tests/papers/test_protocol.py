@@ -179,6 +179,11 @@ def in_toml(folder, paper: str, changes: dict[str, str]):
             {'data = "everyday" ': 'data = "none.jsonl" '},
             "mine.toml: datasets.everyday.data: none.jsonl: no",
         ),
+        (
+            "paranlu",
+            {'# regressor = "hf:FOLDER"': 'regressor = "hf:/none"'},
+            "mine.toml: regressor: hf:/none: no folder",
+        ),
         ("paranlu", {'judge = "nli-small"': 'judge = "nobody"'}, "mine.toml: judge: no models named 'nobody'"),
         ("paranlu", {'how = "none"': 'how = "sample"\nn = 200'}, "mine.toml: datasets.everyday: select.n: too few"),
         ("paranlu", {'how = "none"': 'how = "sample"\nby = "kind"'}, "mine.toml: datasets.everyday: select.by: no col"),

@@ -57,12 +57,13 @@ def test_what_a_rewording_put_for_what(old: str, new: str, expected: tuple[str, 
     assert found == ([expected] if expected else [])
 
 
-def test_a_rewording_of_two_texts_has_none() -> None:
+@pytest.mark.parametrize(("hypothesis", "expected"), [("A person sits.", [("man", "person")]), ("A woman sits.", [])])
+def test_a_rewording_of_two_texts_has_one_where_both_changed_alike(hypothesis: str, expected: list[Any]) -> None:
+    """MERGE replaces a word in premise and hypothesis."""
     rows = wordings([("A man runs.", "A person runs.")])
-    both = rows.rows.with_columns(
-        hypothesis=pl.when(pl.col("variant").is_null()).then("hypothesis").otherwise(pl.lit("Other."))
-    )
-    assert substitutions(Wordings(both, rows.answers, TASK.fields, True)).is_empty()
+    after = pl.when(pl.col("variant").is_null()).then(pl.lit("A man sits.")).otherwise(pl.lit(hypothesis))
+    both = Wordings(rows.rows.with_columns(hypothesis=after), rows.answers, TASK.fields, True)
+    assert substitutions(both).select("old", "new").rows() == expected
 
 
 @given(st.lists(st.tuples(*[st.lists(st.sampled_from("abc"), max_size=5)] * 2), min_size=1, max_size=6))

@@ -141,6 +141,15 @@ WIDE = Table(
     [["bag-of-words", *[TableCell(0.4, 0.3, 0.5, mark="†")] * 8]],
 )  # fmt: skip
 
+_LABELS = ("entailment", "neutral", "contradiction", "all")
+#: Of numbers that are narrower than the headings of their groups.
+HEADED = Table(
+    "headed", "Headed",
+    [TableColumn("data"), *(TableColumn(name, "share", group) for group in _LABELS
+                            for name in ("r_s", "r_r"))],
+    [["everyday", *[0.01] * 8]],
+)  # fmt: skip
+
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed (texlive-latex-recommended)")
@@ -151,7 +160,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
     rows: list[Any] = [
         [word, 0.5, TableCell(0.4, 0.3, 0.5, 0.2, bold=True, mark="*"), 2, 0.01] for word in ("[a]", "*", *words)
     ]
-    tables = [TABLE, WIDE, Table("odd", odd.replace("\u00a0", " "), COLUMNS, [*rows, odd[:60], rows[0]], [odd])]
+    tables = [TABLE, WIDE, HEADED, Table("odd", odd.replace("\u00a0", " "), COLUMNS, [*rows, odd[:60], rows[0]], [odd])]
     for table in tables:
         (tmp_path / f"{table.name}.tex").write_text(table.latex(), encoding="utf-8")
     inputs = "".join(f"\\input{{{table.name}}}" for table in tables)
@@ -161,7 +170,8 @@ def test_latex_compiles(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (tmp_path / "all.pdf").stat().st_size > 1000
-    too_wide = re.findall(r"Overfull .hbox \(([\d.]+)pt", done.stdout.partition("(./wide.tex")[2].partition(")")[0])
+    log = done.stdout.partition("(./wide.tex")[2].partition("(./odd.tex")[0]
+    too_wide = re.findall(r"Overfull .hbox \(([\d.]+)pt", log)
     assert not too_wide
 
 

@@ -223,6 +223,21 @@ def test_a_telephone_will_do(browser, site, form):
             assert not browsing.too_wide(visit.page), path
 
 
+@pytest.mark.parametrize("words", [1, 60])
+def test_the_reference_stays_in_sight_beside_its_last_sentence(browser, site, words):
+    rows = [{**NLI[0], "hypothesis": "Somebody sleeps. " * words}, *NLI[1:3]]
+    with joined(browser, site("similarity", rows=rows), width=380, height=800, has_touch=True, is_mobile=True) as visit:
+        visit.page.get_by_role("radio").last.focus()
+        assert visit.page.evaluate(
+            """() => {
+                const [reference, last] = [".context", "#item section:last-of-type fieldset:last-of-type"].map((name) =>
+                    document.querySelector(name).getBoundingClientRect());
+                return reference.top >= 0 && reference.height < 300 && last.top >= reference.bottom && last.top < 800;
+            }"""
+        )
+        assert browsing.serious_faults(visit.page) == []
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_javascript_is_not_needed(browser, site, form):
     pages = site(form)

@@ -44,7 +44,6 @@ def test_the_story_has_an_owner_who_serves_and_exports():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*rest on 40 verdicts in")  # ten minutes are not enough for a narrow interval
 def test_the_page_is_what_happens(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")

@@ -187,6 +187,17 @@ def test_a_run_that_writes_nothing_was_perhaps_stopped(going: Path, monkeypatch:
         visitor.close()
 
 
+def test_a_copy_of_a_finished_run_is_done(run: Path, tmp_path: Path) -> None:
+    """Its report may be older than its answers: files are copied in any order."""
+    copied = shutil.copytree(run, tmp_path / "copied")
+    old = time.time() - 600
+    for path in copied.rglob("*"):
+        os.utime(path, (old, old - (path.name == "report.html")))
+    assert ViewedRun(copied).is_done
+    next(copied.glob("answers/*/part-*")).unlink()
+    assert not ViewedRun(copied).is_done
+
+
 def test_a_damaged_part_is_named_and_the_rest_is_served(going: Path) -> None:
     part = next(going.glob("answers/first-*/part-00001.parquet"))
     part.write_bytes(part.read_bytes()[:-20])

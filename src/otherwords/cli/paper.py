@@ -127,6 +127,9 @@ def _print(outcome: IEOutcome) -> None:
     for name, one in outcome.data.items():
         parts = (f"{part} {one.rows[part]:,} rows ({one.changed[part]:,} can change)" for part in one.rows)
         print_line(f"{name}: {', '.join(parts)}")
+        if any(one.left_out):
+            counts = "{:,} rows without a majority label, {:,} with an empty text".format(*one.left_out)
+            print_line(f"  left out of its files: {counts}")
     estimate = outcome.estimate
     if outcome.results is None and not outcome.scans:
         left = f"{estimate.trainings - estimate.done:,} left"
@@ -165,7 +168,9 @@ def _as_json(outcome: IEOutcome) -> dict[str, Any]:
     from dataclasses import asdict
 
     about: dict[str, Any] = {"folder": str(outcome.folder), "trainings": asdict(outcome.estimate)}
-    about["data"] = {name: {"rows": one.rows, "changed": one.changed} for name, one in outcome.data.items()}
+    about["data"] = {
+        name: {"rows": one.rows, "changed": one.changed, "left_out": one.left_out} for name, one in outcome.data.items()
+    }
     if outcome.scans:
         about["scan"] = {one.dataset: {"accepted": one.accepted, "proposed": one.proposed} for one in outcome.scans}
     if outcome.results is not None:

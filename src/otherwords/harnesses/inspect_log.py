@@ -62,6 +62,8 @@ def read_inspect(path: Path, options: LogOptions) -> pl.DataFrame:
     with path.open("rb") as file, closing(_mapped(file, where)) as content:
         members = {one.name: one for one in _members(content, where)}
         log.start(members, content)
+        if hasattr(content, "madvise"):  # the directory has been read, and need not stay in memory
+            content.madvise(mmap.MADV_DONTNEED)
         given = _sample_files(members, content, where) if options.texts else _summaries(members, content, where)
         return _whole(as_table(log.samples(given), where, options), log)
 

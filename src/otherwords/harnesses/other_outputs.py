@@ -182,6 +182,8 @@ def _request_state(one: Mapping[str, Any], spec: Mapping[str, Any]) -> _Reply:
     references = [(str(some["output"]["text"]), some.get("tags", ())) for some in instance.get("references") or ()]
     texts, correct = [text for text, _ in references], [text for text, tags in references if "correct" in tags]
     choices = tuple((one.get("output_mapping") or {}).values() if reference is None else texts)
+    if not all(isinstance(text, str) for text in choices):
+        raise TypeError(f"output_mapping is {shorten(one['output_mapping'])}")
     letters = dict(zip(choices, LETTERS, strict=False))
     answer, likelihood = _answer_of(one, texts, spec)
     gold, answer = correct[0] if correct else "", correct[0] if answer in correct else answer
@@ -242,6 +244,9 @@ def _log_likelihood(reply: Mapping[str, Any], reference: str) -> tuple[float, in
 
 def _wording(perturbation: Mapping[str, Any]) -> str:
     """The name of a perturbation, with its options: one name may have several, or several seeds."""
+    name = perturbation.get("name", "")
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a perturbation is {shorten(name)}")
     options = {name: value for name, value in perturbation.items() if name not in _PERTURBATION}
     listed = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{perturbation.get('name', '')}({listed})" if listed else perturbation.get("name", "")
+    return f"{name}({listed})" if listed else name

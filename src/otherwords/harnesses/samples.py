@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
@@ -31,6 +32,7 @@ INPUT = "input"
 _CHOICES, _CHOSEN, _SHARE = "\0choices", ("\0gold", "\0pred"), "\0share:"
 #: What the choices of a sample are called, in their order.
 LETTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1_000)))
+_ANSWERS = ("gold", "pred", "grade", INPUT, *_CHOSEN)
 _OWN = ("id", "epoch", "model", "gold", "pred", "grade", INPUT)
 
 
@@ -76,27 +78,33 @@ class LoggedAnswer:
 
 
 def as_table(samples: Iterable[LoggedAnswer], where: str, options: LogOptions) -> pl.DataFrame:
-    """The answers table of a log, a row for each sample; its further epochs are columns of repeats."""
-    pieces, rows = [], []
+    """The answers table of a log, a row for each sample; its further epochs are columns of repeats.
+
+    Until then, texts that occur again, as metadata do in every epoch, are in memory once.
+    """
+    pieces: list[pl.DataFrame] = []
+    rows: list[LoggedAnswer] = []
     for sample in samples:
         if sample.pred is None and not options.errors:
             fix = "run it to its end, or leave such samples out with --skip-bad (rejected=FILE)"
             raise BadInput(sample.error or "has no answer", where=f"{where}, sample {sample.id!r}", fix=fix)
         rows.append(sample)
         if len(rows) == _PIECE:
-            pieces.append(_piece(rows, options))
+            pieces.append(_piece(rows, options, pieces[:1]))
             rows = []
-    pieces += [_piece(rows, options)] if rows else []
+    pieces += [_piece(rows, options, pieces[:1])] if rows else []
     if not pieces:
         raise BadInput("has no samples", where=where, fix="give the log of an evaluation that has some")
     table = _without_letters(pl.concat(pieces, how="diagonal_relaxed"))
     if options.graded:
         table = table.with_columns(pl.lit(RIGHT).alias("gold"), pl.col("grade").alias("pred"))
         _refuse_ungraded(table, where, options)
-    return _with_repeats(_with_labels(table, where, options), where)
+    table = _with_repeats(_with_labels(table, where, options), where)
+    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame:
+def _piece(samples: Sequence[LoggedAnswer], options: LogOptions, first: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Samples as rows; which columns are coded is what is best for the first piece, since a table has one kind each."""
     names = [name for name in _OWN if name != INPUT or options.texts]
     columns = {name: [getattr(one, name) for one in samples] for name in names}
     more = dict.fromkeys(name for one in samples for name in one.columns if name not in _OWN)
@@ -106,11 +114,20 @@ def _piece(samples: Sequence[LoggedAnswer], options: LogOptions) -> pl.DataFrame
         columns |= {name: [one.chosen[place] for one in samples] for place, name in enumerate(_CHOSEN)}
         for place in range(max(len(one.shares) for one in samples)):
             columns[f"{_SHARE}{place}"] = [one.shares[place] if place < len(one.shares) else None for one in samples]
-    kinds = {
-        name: pl.Int64 if name == "epoch" else pl.Float64 if name.startswith(("p:", _SHARE)) else pl.String
-        for name in columns
-    }
-    return pl.DataFrame(columns, schema=kinds, strict=False)
+    kinds: dict[str, Any] = dict.fromkeys(columns, pl.String) | {"epoch": pl.Int32}
+    kinds |= {name: pl.Float64 for name in columns if name.startswith(("p:", _SHARE))}
+    kinds |= {name: pl.Null for name in _CHOSEN if name in columns and not any(columns[name])}
+    piece = pl.DataFrame(columns, schema=kinds, strict=False)
+    names = [name for name in piece.columns if name not in _ANSWERS]
+    coded = (
+        [name for name in names if first[0].schema.get(name) == pl.Categorical] if first else _repeated(piece[names])
+    )
+    return piece.with_columns(pl.col(coded).cast(pl.Categorical))
+
+
+def _repeated(piece: pl.DataFrame) -> list[str]:
+    """The columns of texts that occur twice or more on average, as most metadata do."""
+    return [one.name for one in piece.iter_columns() if one.dtype == pl.String and 2 * one.n_unique() <= len(one)]
 
 
 def _without_letters(table: pl.DataFrame) -> pl.DataFrame:
@@ -196,20 +213,33 @@ def _label_of(text: str, labels: Mapping[str, str]) -> str:
 
 def _with_repeats(table: pl.DataFrame, where: str) -> pl.DataFrame:
     """The first epoch of each sample, with the others as columns `again:usual:N`."""
-    keys = ["model", "id"] if table["model"].n_unique() > 1 else ["id"]  # one column takes less memory than two
-    if table.select(keys).n_unique() == table.height:
+    asked, epochs = (_numbered(table["model"]) << 32) + _numbered(table["id"]), table["epoch"].to_numpy()
+    order = np.lexsort((epochs, asked))  # of numbers, since joins of names take several times the memory of the table
+    asked, epochs = asked[order], epochs[order]
+    is_first = np.diff(asked, prepend=-1) != 0
+    if is_first.all():
         return table.drop("epoch")
-    if table.select(*keys, "epoch").n_unique() < table.height:
-        twice = table.filter(pl.struct(*keys, "epoch").is_duplicated())
-        message = f"occurs twice in epoch {twice['epoch'][0]}"
-        raise BadInput(message, where=f"{where}, sample {twice['id'][0]!r}", fix="give each sample a unique id")
-    first = table.filter(pl.col("epoch") == pl.col("epoch").min().over(keys))
-    given = table.select(*keys, "epoch", "pred")
-    others = given.join(first.select(*keys, "epoch"), on=[*keys, "epoch"], how="anti")
-    for number, (_, part) in enumerate(others.sort("epoch").group_by("epoch", maintain_order=True), 1):
-        again = part.select(*keys, pl.col("pred").alias(f"{AGAIN}{USUAL_WAY}:{number}"))
-        first = first.join(again, on=keys, how="left", maintain_order="left")
-    return first.drop("epoch")
+    if twice := order[:-1][~is_first[1:] & (np.diff(epochs) == 0)].tolist():
+        found = table[min(twice)]
+        message = f"occurs twice in epoch {found['epoch'][0]}"
+        raise BadInput(message, where=f"{where}, sample {found['id'][0]!r}", fix="give each sample a unique id")
+    rows, number = order[is_first], np.cumsum(is_first) - 1
+    again = {}
+    for place, epoch in enumerate(np.unique(epochs[~is_first]), 1):
+        these = ~is_first & (epochs == epoch)
+        taken = np.full(len(rows), -1)
+        taken[number[these]] = order[these]
+        again[f"{AGAIN}{USUAL_WAY}:{place}"] = taken[np.argsort(rows)]
+    first = table.drop("epoch")[np.sort(rows)]
+    pred = table["pred"]
+    return first.with_columns(
+        pred.gather(pl.Series(taken).replace(-1, None)).alias(column) for column, taken in again.items()
+    )
+
+
+def _numbered(names: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
+    numbers = names.to_physical() if names.dtype == pl.Categorical else names.rank("dense")
+    return numbers.cast(pl.Int64).to_numpy()
 
 
 # What is in a sample

@@ -17,6 +17,9 @@ from ..storage.files import atomic, digest, seed_for
 from ..storage.run_folder import is_whole, read_part
 from ..variants.resampling import draws
 
+#: Of each file, how many rows have no majority label, and how many an empty text.
+LeftOut = dict[str, tuple[int, int]]
+
 
 class DataPart(BaseModel):
     """Files or data sets that are read as one; `where` keeps rows with these values: {split = ["dev", "test"]}."""
@@ -80,9 +83,9 @@ class Readable(Protocol):
         ...
 
 
-def read_rows(data: Readable, part: DataPart, task: Task, where: str) -> pl.DataFrame:
-    """The problems of a part, with labels; rows without a majority or with an empty text are left out."""
-    frames = [_read_one(data, part, name, task) for name in part.data]
+def read_rows(data: Readable, part: DataPart, task: Task, where: str, left_out: LeftOut | None = None) -> pl.DataFrame:
+    """The problems of a part, with labels; rows without a majority or with an empty text are left out, and counted."""
+    frames = [_read_one(data, part, name, task, {} if left_out is None else left_out) for name in part.data]
     if len(frames) > 1 and pl.concat([one["id"] for one in frames]).is_duplicated().any():
         frames = [one.with_columns(pl.format("{}:{}", pl.lit(k), "id").alias("id")) for k, one in enumerate(frames, 1)]
     rows = pl.concat(frames, how="diagonal_relaxed")
@@ -96,11 +99,12 @@ def read_rows(data: Readable, part: DataPart, task: Task, where: str) -> pl.Data
     return rows
 
 
-def _read_one(data: Readable, part: DataPart, name: str, task: Task) -> pl.DataFrame:
+def _read_one(data: Readable, part: DataPart, name: str, task: Task, left_out: LeftOut) -> pl.DataFrame:
     source = data.source(part, [name])
     rows = join_pieces(list(source.pieces()), task)
     if bad := next((one["reason"] for one in source.intake.rejected if not is_without_text(one)), ""):
         raise BadInput(bad)
+    left_out[name] = source.intake.no_majority, len(source.intake.rejected)
     return rows.filter(pl.col("of").is_null(), is_unmarked(rows.columns, "contrast", "control"))
 
 

@@ -27,7 +27,7 @@ from ..training.data import split_rows
 from ..validity.human import count_votes, read_ballots
 from ..variants.generating import surveyed, texts_of
 from ..variants.resampling import draws, first_rewordings, refuse_emptied
-from .data import DataPart, draw_rows, read_rows
+from .data import DataPart, LeftOut, draw_rows, read_rows
 
 #: Written when a data set is ready: its key, its task, and counts of its rows.
 PREPARED = "prepared.json"
@@ -80,13 +80,17 @@ class IEData(BaseModel):
 
 
 class Prepared(NamedTuple):
-    """What is known of a data set that is ready: its key, its task, how many rows each part has and phi changes."""
+    """What is known of a data set that is ready: its key, its task, how many rows each part has and phi changes.
+
+    `left_out`: rows without a majority label, and with an empty text.
+    """
 
     key: str
     task: Task
     rows: dict[str, int]
     changed: dict[str, int]
     generator: str
+    left_out: tuple[int, int]
 
 
 def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Path, warn: bool = True) -> Prepared:
@@ -98,7 +102,8 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
     if (ready := read_prepared(folder)) and ready.key == key and all(map(is_whole, _parts_of(folder, ready))):
         return ready
     task = data.texts_task()
-    whole = _whole_parts(name, data, task, seed)
+    left_out: LeftOut = {}
+    whole = _whole_parts(name, data, task, seed, left_out)
     sizes = {part: getattr(data, f"{part}_size", 0) for part in whole}
     if warn:
         _warn_fewer(name, whole, sizes)
@@ -113,6 +118,7 @@ def prepare_data(name: str, data: IEData, generator: str, seed: int, folder: Pat
         "key": key, "task": asdict(task), "rows": {part: rows.height for part, rows in drawn.items()},
         "changed": counts, "generator": _signature(spec),
         "before_drawing": {part: rows.height for part, rows in whole.items()},
+        "left_out": [sum(counts) for counts in zip(*left_out.values(), strict=True)],
     }  # fmt: skip
     write_json(folder / PREPARED, about)
     return read_prepared(folder)  # type: ignore[return-value]
@@ -125,7 +131,9 @@ def read_prepared(folder: Path) -> Prepared | None:
         return None
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return Prepared(found["key"], get_task(found["task"]), found["rows"], found["changed"], found["generator"])
+        counts = found["rows"], found["changed"]
+        majority, text = found["left_out"]
+        return Prepared(found["key"], get_task(found["task"]), *counts, found["generator"], (majority, text))
     except (ValueError, KeyError, TypeError, OtherwordsError):
         return None
 
@@ -148,11 +156,12 @@ def _write_part(folder: Path, part: str, rows: pl.DataFrame, spec: str, task: Ta
     return variants.height
 
 
-def _whole_parts(name: str, data: IEData, task: Task, seed: int) -> dict[str, pl.DataFrame]:
+def _whole_parts(name: str, data: IEData, task: Task, seed: int, left_out: LeftOut) -> dict[str, pl.DataFrame]:
     key = f"datasets.{name}"
-    train, test = read_rows(data, data.train, task, f"{key}.train"), read_rows(data, data.test, task, f"{key}.test")
+    train = read_rows(data, data.train, task, f"{key}.train", left_out)
+    test = read_rows(data, data.test, task, f"{key}.test", left_out)
     if isinstance(data.valid, DataPart):
-        valid = read_rows(data, data.valid, task, f"{key}.valid")
+        valid = read_rows(data, data.valid, task, f"{key}.valid", left_out)
     elif data.valid == 0:
         valid = train.clear()
     else:

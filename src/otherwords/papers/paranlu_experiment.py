@@ -120,7 +120,7 @@ class Paranlu(Protocol[ParanluSettings]):
         for key, makers, some in (
             ("automatic", generators, settings.automatic), ("check", checks, settings.check),
             ("judge", checks, [self._judgement()] if settings.judge else []),
-            ("trees, parser, regressor, encoder", metrics, self.distances().values()),
+            *((self._key_of(column), metrics, [spec]) for column, spec in self.distances().items()),
         ):  # fmt: skip
             with in_setting(key):
                 for one in some:
@@ -333,8 +333,9 @@ class Paranlu(Protocol[ParanluSettings]):
         runs = {name: self.run(cell) for name, cell in cells.items()}
         runs = {name: run for name, run in runs.items() if _has_variants(run)}
         if GIVEN not in runs:
+            key = "generator" if settings.datasets[dataset].generator else "paraphrases"
             fix = "give other paraphrases, or fewer checks"
-            raise BadInput("no paraphrase is left", where=f"datasets.{dataset}", field="paraphrases", fix=fix)
+            raise BadInput("no paraphrase is left", where=f"datasets.{dataset}", field=key, fix=fix)
         partial = [name for name, one in settings.models.items() if one.partial and not one.stage]
         answers = {name: RunFolder(run).read("answers") for name, run in runs.items()}
         scores = {name: measure(some, task, test, settings.replicates) for name, some in answers.items()}
@@ -393,6 +394,11 @@ class Paranlu(Protocol[ParanluSettings]):
         elif settings.encoder:
             found["sem"] = metrics.respell("embedding_distance", encoder=settings.encoder)
         return found
+
+    def _key_of(self, column: str) -> str:
+        """The setting that a column of Table 6 comes from."""
+        keys = {"syn": ("trees", "parser"), "sem": ("regressor", "encoder")}.get(column, ())
+        return next((key for key in keys if getattr(self.settings, key)), column)
 
     def _judgement(self) -> str:
         return checks.respell(JUDGED, judge=self.settings.judge)

@@ -1,9 +1,9 @@
 """Which words, put for which others, change answers most: shares shrunk towards what all substitutions have in common.
 
-A rewording counts if it changed one stretch of one text: words are compared from both ends, and what is left between is
-the substitution. The same one is met in several problems; a small number of them says little, and the largest of many
-small samples is large by chance. So shares are shrunk (`significance.proportions.shrink`), and the list is in the order
-of the shrunk ones.
+A rewording counts if it changed one stretch of a text, or the same words in several texts, as MERGE does: words are
+compared from both ends, and what is left between is the substitution. The same one is met in several problems; a small
+number of them says little, and the largest of many small samples is large by chance. So shares are shrunk
+(`significance.proportions.shrink`), and the list is in the order of the shrunk ones.
 """
 
 from collections.abc import Sequence
@@ -33,14 +33,15 @@ def substitutions(found: Wordings) -> pl.DataFrame:
     originals = rows.filter(pl.col("variant").is_null()).select("bucket", "cluster", *found.fields)
     pairs = rows.filter(pl.col("variant").is_not_null()).join(originals, on="bucket", suffix="\0old", how="left")
     changed = [pl.col(name) != pl.col(f"{name}\0old") for name in found.fields]
-    alone = pairs.filter(pl.sum_horizontal(one.fill_null(False).cast(pl.Int32) for one in changed) == 1)
+    pairs = pairs.with_columns(texts=pl.sum_horizontal(one.fill_null(False).cast(pl.Int64) for one in changed))
+    where = ("id", "bucket", pl.col("cluster\0old").alias("cluster"), "texts")
     some = [
-        alone.filter(one).select(
-            "id", "bucket", pl.col("cluster\0old").alias("cluster"), _words(f"{name}\0old", "old"), _words(name, "new")
-        )
+        pairs.filter(one).select(*where, _words(f"{name}\0old", "old"), _words(name, "new"))
         for name, one in zip(found.fields, changed, strict=True)
     ]
-    return _middles(pl.concat(some))
+    same = pl.struct("old", "new").n_unique().over("id") == 1
+    alike = _middles(pl.concat(some)).filter(same, pl.len().over("id") == pl.col("texts"))
+    return alike.drop("texts").unique("id", keep="first", maintain_order=True)
 
 
 def _words(name: str, alias: str) -> pl.Expr:
@@ -57,7 +58,7 @@ def _middles(pairs: pl.DataFrame) -> pl.DataFrame:
     longest = pl.max_horizontal(pl.col("old").list.len(), pl.col("new").list.len())
     short = pairs.filter(longest.is_between(1, MOST_WORDS))
     joined = [pl.col(name).list.join(" ").replace("", NOTHING) for name in ("old", "new")]
-    return short.select("id", "bucket", "cluster", *joined)
+    return short.select("id", "bucket", "cluster", "texts", *joined)
 
 
 def _common_ends(old: pl.Series, new: pl.Series) -> tuple[Any, Any]:

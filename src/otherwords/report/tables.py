@@ -187,7 +187,11 @@ class Table:
             rows.append(
                 [4.6 * len(cell_text(one.value, column)) + 3.8 * len(_extra(one, column)) for one, column in pairs]
             )
-        return [max(column) + 8 for column in zip(*rows, strict=True)]
+        widths, end = [max(column) + 8 for column in zip(*rows, strict=True)], 0
+        for name, count in self.grouped:  # the last column of a group is as wide as the group's heading needs
+            end += count
+            widths[end - 1] += max(0, len(name) * 4.6 + 8 - sum(widths[end - count : end]))
+        return widths
 
     def _latex_groups(self) -> list[str]:
         """The headings of groups of columns, each over a line of its own."""

@@ -205,12 +205,12 @@ def evaluate(model: Any, valid: TextLabels | MaskedWords, start: StartModel) -> 
 
 
 def _refuse_non_finite(model: Any) -> None:
-    """Refuse weights with NaN or infinity in them, which no figure need show: those of tokens that no row has."""
+    """Refuse NaN and infinity in weights, which no figure need show: those of tokens that no row has."""
     import torch
 
     finite = torch.stack([torch.isfinite(weight).all() for weight in model.parameters()])
-    if not finite.all():  # read once: asking for each would stall a GPU
-        fix = "lower learning_rate, set precision to fp32, or start from another model; then train in another folder"
+    if not finite.all():  # read once for all
+        fix = "lower learning_rate, or start from another model; then train again in another folder"
         raise BadInput("training failed: its weights are not finite", field="learning_rate", fix=fix)
 
 

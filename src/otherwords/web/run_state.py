@@ -71,11 +71,16 @@ class ViewedRun:
 
     @property
     def is_done(self) -> bool:
-        """Whether its report is there, and younger than all its answers."""
+        """Whether its report is there, and younger than all its answers.
+
+        Where a folder was copied, files have the times of the copy: it is done if no part lacks, and nobody writes.
+        """
         report = self.folder.path / "report.html"
-        return report.is_file() and report.stat().st_mtime_ns >= max(
-            self._times(self.folder.parts("answers")), default=0
-        )
+        if not report.is_file():
+            return False
+        if report.stat().st_mtime_ns >= max(self._times(self.folder.parts("answers")), default=0):
+            return True
+        return self.quiet_for > QUIET and all(bar.done == bar.total for bar in self.bars())
 
     @property
     def quiet_for(self) -> float:
