@@ -13,6 +13,9 @@ import pytest
 from hypothesis import settings
 from refusals import DRAFTS, UPDATE, merge_drafts
 
+#: It runs in the environment of HELM, and imports it.
+collect_ignore = ["tests/support/in_helm.py"]
+
 # No deadline: how long an example takes depends on the machine. The same examples are tried everywhere, fewer of them
 # without the slow tests.
 settings.register_profile("all", deadline=None, derandomize=True)
