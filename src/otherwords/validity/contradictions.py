@@ -18,6 +18,8 @@ from .changes import Changes
 _COPY = 0.85
 _NUMBER = re.compile(r"number: ([\d.,]+)(%|st|nd|rd|th|) became ([\d.,]+)(%|st|nd|rd|th|)")
 _QUANTIFIER = re.compile(r'quantifier: "(.+)" became "(.+)"')
+#: A number in digits of which `numerals` can say how many it is: no "25.000.000" and no "5²".
+_DIGITS = re.compile(r"(?:\d[\d,]*)?(?:\d|\.\d+)")
 #: What a number is multiplied by where it is said in another unit: two weeks, fourteen days.
 _RATES = {2, 7, 10, 12, 24, 52, 60, 100, 365, 1000}
 _HALF = ["half", "a"]
@@ -127,5 +129,5 @@ def _run(tree: ParseTree, last: int) -> list[str]:
 
 def _values(words: Sequence[str]) -> list[float]:
     """Quantities; ordinals and names with digits are none."""
-    plain = [word for word in words if word.isalpha() or word.replace(".", "").replace(",", "").isdigit()]
-    return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdigit()]
+    plain = [word for word in words if word.isalpha() or _DIGITS.fullmatch(word)]
+    return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdecimal()]
