@@ -28,6 +28,8 @@ _MEASURES = """
     kilogram pound ounce ton tonne liter litre dollar euro cent
 """
 _UNITS = frozenset(_MEASURES.split())
+#: Units with two names.
+_SAME_UNIT = {"metre": "meter", "kilometre": "kilometer", "litre": "liter", "tonne": "ton", "kilo": "kilogram"}
 _ALL = {"all", "all of", "every", "each", "each of", "every one of", "both", "both of"}
 _PART = {"some", "some of", "most", "most of", "a few", "few", "few of", "several", "many", "half", "half of",
          "only one", "only some"}  # fmt: skip
@@ -104,15 +106,16 @@ def _measured(old: ParseTree, new: ParseTree) -> Iterator[str]:
     before, after = _measures(old), _measures(new)
     for number, unit in sorted(before - after):
         for same, other in sorted(after - before):
-            if number == same and unit != other and {unit, other} not in ({"meter", "metre"}, {"liter", "litre"}):
+            if number == same:
                 yield f"number: {number} {unit} became {same} {other}"
 
 
 def _measures(tree: ParseTree) -> set[tuple[str, str]]:
     found = set()
     for at, node in enumerate(tree.nodes[1:], 1):
-        if node.lemma.lower() in _UNITS and (values := _values(_run(tree, at - 1))):
-            found.add((f"{values[0]:g}", node.lemma.lower()))
+        unit = node.lemma.lower()
+        if unit in _UNITS and (values := _values(_run(tree, at - 1))):
+            found.add((f"{values[0]:g}", _SAME_UNIT.get(unit, unit)))
     return found
 
 
