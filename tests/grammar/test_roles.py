@@ -157,6 +157,7 @@ IN_PLACE = [
     ("The groom's sister danced with the bride's brother.", "The brother of the bride danced with the groom's sister."),
     ("Duarte was succeeded as mayor by Okafor.", "Okafor took over as mayor from Duarte."),
     ("He was hit by a stone thrown by a boy.", "A stone that a boy threw hit him."),
+    ("From Tom Ann bought", "From Tom, Ann borrowed"),
 ]
 
 

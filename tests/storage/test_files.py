@@ -4,10 +4,12 @@ import gc
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
 import warnings
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +21,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput
+from otherwords.storage import files
 from otherwords.storage.files import (
     Scratch,
     atomic,
@@ -289,3 +292,22 @@ def test_a_scratch_database_is_closed_without_a_warning():
         assert scratch.execute("select count(*) from t").fetchone() == (1_000,)
         del scratch
         gc.collect()
+
+
+def test_a_database_that_another_process_keeps_locked_is_waited_for_once(tmp_path, monkeypatch):
+    """SQLite waits five seconds by itself."""
+    tries = []
+
+    def read_only(path):
+        tries.append(path)
+        return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.01)
+
+    path = tmp_path / "answers.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("pragma application_id = 7")
+        database.execute("begin exclusive")
+        monkeypatch.setattr(files, "read_only", read_only)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            files.sqlite_mark(path)
+    assert len(tries) == 1
+    assert files.sqlite_mark(path) == 7

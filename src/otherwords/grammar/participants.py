@@ -105,9 +105,10 @@ def _others(found: Roles, verb: int) -> Iterator[tuple[str, str, int]]:
     tree = found.tree
     lemma = base_verb(tree[verb].text.lower(), tree[verb].lemma.lower())
     things = set(found.holders("obj", verb))
+    takes_over = [node.text.lower() for node in tree.nodes[verb + 1 : verb + 2]] == ["over"]
     for node, places in found.places.items():
         for role, at in places:
-            if at == verb and role == "from" and tree[verb + 1].text.lower() == "over":
+            if at == verb and role == "from" and takes_over:
                 yield f"{lemma} over", role, node
             elif at == verb and (role in {"obj", *_TOWARDS} or (lemma, role) in TURNED):
                 yield lemma, "" if role == "obj" else role, node

@@ -259,7 +259,7 @@ def sqlite_mark(path: Path) -> int | None:
             except sqlite3.DatabaseError as error:
                 if "not a database" in str(error):
                     return None
-                if not pause:
+                if not pause or error.sqlite_errorname.startswith("SQLITE_BUSY"):  # SQLite has waited for it already
                     raise
         time.sleep(pause)
     return None

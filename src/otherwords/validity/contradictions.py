@@ -18,6 +18,8 @@ from .changes import Changes
 _COPY = 0.85
 _NUMBER = re.compile(r"number: ([\d.,]+)(%|st|nd|rd|th|) became ([\d.,]+)(%|st|nd|rd|th|)")
 _QUANTIFIER = re.compile(r'quantifier: "(.+)" became "(.+)"')
+#: A number in digits of which `numerals` can say how many it is: no "25.000.000" and no "5²".
+_DIGITS = re.compile(r"(?:\d[\d,]*)?(?:\d|\.\d+)")
 #: What a number is multiplied by where it is said in another unit: two weeks, fourteen days.
 _RATES = {2, 7, 10, 12, 24, 52, 60, 100, 365, 1000}
 _HALF = ["half", "a"]
@@ -26,6 +28,8 @@ _MEASURES = """
     kilogram pound ounce ton tonne liter litre dollar euro cent
 """
 _UNITS = frozenset(_MEASURES.split())
+#: Units with two names.
+_SAME_UNIT = {"metre": "meter", "kilometre": "kilometer", "litre": "liter", "tonne": "ton", "kilo": "kilogram"}
 _ALL = {"all", "all of", "every", "each", "each of", "every one of", "both", "both of"}
 _PART = {"some", "some of", "most", "most of", "a few", "few", "few of", "several", "many", "half", "half of",
          "only one", "only some"}  # fmt: skip
@@ -102,15 +106,16 @@ def _measured(old: ParseTree, new: ParseTree) -> Iterator[str]:
     before, after = _measures(old), _measures(new)
     for number, unit in sorted(before - after):
         for same, other in sorted(after - before):
-            if number == same and unit != other and {unit, other} not in ({"meter", "metre"}, {"liter", "litre"}):
+            if number == same:
                 yield f"number: {number} {unit} became {same} {other}"
 
 
 def _measures(tree: ParseTree) -> set[tuple[str, str]]:
     found = set()
     for at, node in enumerate(tree.nodes[1:], 1):
-        if node.lemma.lower() in _UNITS and (values := _values(_run(tree, at - 1))):
-            found.add((f"{values[0]:g}", node.lemma.lower()))
+        unit = node.lemma.lower()
+        if unit in _UNITS and (values := _values(_run(tree, at - 1))):
+            found.add((f"{values[0]:g}", _SAME_UNIT.get(unit, unit)))
     return found
 
 
@@ -127,5 +132,5 @@ def _run(tree: ParseTree, last: int) -> list[str]:
 
 def _values(words: Sequence[str]) -> list[float]:
     """Quantities; ordinals and names with digits are none."""
-    plain = [word for word in words if word.isalpha() or word.replace(".", "").replace(",", "").isdigit()]
-    return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdigit()]
+    plain = [word for word in words if word.isalpha() or _DIGITS.fullmatch(word)]
+    return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdecimal()]

@@ -73,7 +73,7 @@ class ViewedRun:
     def is_done(self) -> bool:
         """Whether its report is there, and younger than all its answers.
 
-        Where a folder was copied, files have the times of the copy: it is done if no part lacks, and nobody writes.
+        Where a folder was copied, files have the times of the copy: it is done if no part is missing and nobody writes.
         """
         report = self.folder.path / "report.html"
         if not report.is_file():

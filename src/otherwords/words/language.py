@@ -16,7 +16,7 @@ from .lexicon import lexicon
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 #: Words in quotation marks that do not end like speech ("No," he said): titles, signs, and words that are spoken of.
 _QUOTATION = re.compile(
-    r""""[^"]*[^".,!?\s]"|“[^”]*[^”.,!?\s]”|(?<!\w)'[^']*[^'.,!?\s]'(?!\w)|‘[^’]*[^’.,!?\s]’(?!\w)"""
+    r""""[^"]*[^".,!?\s]"|“[^“”]*[^“”.,!?\s]”|(?<!\w)'[^']*[^'.,!?\s]'(?!\w)|‘[^‘’]*[^‘’.,!?\s]’(?!\w)"""
 )
 _CONTRACTION = re.compile(r"(n['’]t|['’]\w*)$")
 _ENGLISH = """
