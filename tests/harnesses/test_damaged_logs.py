@@ -248,6 +248,35 @@ def test_choices_in_another_order_keep_their_likelihoods(tmp_path):
     assert turned.select(names).equals(plain.select(names))
 
 
+@pytest.mark.parametrize("question", ["Which?", ""])
+@pytest.mark.parametrize("again", [None, "", "Answer:"])
+def test_texts_are_choices_once_with_a_question_or_without(tmp_path, question, again):
+    """BLiMP asks nothing; for mutual information, the likelihoods of all texts are there a second time."""
+
+    def change(rows: Rows) -> None:
+        for row in rows:
+            asked = [question] * 3 + ([] if again is None else [again] * 3)
+            texts = [given["arg_1"] for given in row["arguments"].values()]
+            pairs = zip(asked, texts * 2, strict=False)
+            row["arguments"] = {f"gen_args_{n}": {"arg_0": a, "arg_1": b} for n, (a, b) in enumerate(pairs)}
+            row["filtered_resps"] += [["-0.1", "False"]] * (len(asked) - 3)
+
+    plain, turned = read_log(LM_EVAL), read_log(lm_eval(tmp_path, change))
+    names = ["gold", "pred", "p:entailment", "p:neutral", "p:contradiction"]
+    assert turned.select(names).equals(plain.select(names))
+
+
+def test_of_two_texts_without_a_question_either_may_be_likelier(tmp_path):
+    def change(rows: Rows) -> None:
+        for number, row in enumerate(rows):
+            row["arguments"] = {f"gen_args_{n}": {"arg_0": "", "arg_1": f"{n} of {number}"} for n in range(2)}
+            row["filtered_resps"] = [["-2.0", "False"], ["-1.0", "False"]]
+            row["target"] = "0"
+
+    table = read_log(lm_eval(tmp_path, change))
+    assert (table["gold"].unique().to_list(), table["pred"].unique().to_list()) == (["A"], ["B"])
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
