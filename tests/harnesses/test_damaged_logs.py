@@ -211,6 +211,16 @@ def test_metrics_of_lm_eval_that_are_no_list_say_nothing(tmp_path):
     assert read_log(lm_eval(tmp_path, **of_third(metrics=5))).height == 12
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_words_of_which_one_is_blank_say_nothing_of_labels(tmp_path, blank):
+    def change(rows: Rows) -> None:
+        for row in rows:
+            row["doc"]["choices"][0] = blank
+
+    table = read_log(lm_eval(tmp_path, change))
+    assert {name for name in table.columns if name.startswith("p:")} == {"p:yes", "p:maybe", "p:no"}
+
+
 def test_many_samples_with_choices_of_their_own_are_letters(tmp_path):
     """A column for each choice of each sample would not fit into memory."""
 

@@ -290,7 +290,8 @@ def named_labels(given: Any) -> dict[str, str]:
     words, labels = given.get("choices"), given.get("labels")
     if not (isinstance(words, list) and isinstance(labels, list) and len(words) == len(labels)):
         return {}
-    return {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+    named = {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+    return {} if "" in named else named  # a blank is no answer
 
 
 def translated(text: str | None, labels: Mapping[str, str]) -> str | None:
