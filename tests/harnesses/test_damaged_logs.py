@@ -321,6 +321,7 @@ def test_a_grade_of_promptfoo_that_is_none_is_none(tmp_path, success):
     [
         ({"train_trial_index": "x"}, "is not as HELM writes it: invalid literal"),
         ({"train_trial_index": 10**30}, "is not as HELM writes it: train_trial_index is 1000"),
+        ({"train_trial_index": math.inf}, "is not as HELM writes it: cannot convert"),
         ({"instance": None}, "is not as HELM writes it"),
         ({"instance": {"id": None, "input": "x"}}, "lacks 'id'"),
         ({"reference_index": 9}, "is not as HELM writes it: list index"),
