@@ -211,6 +211,16 @@ def test_metrics_of_lm_eval_that_are_no_list_say_nothing(tmp_path):
     assert read_log(lm_eval(tmp_path, **of_third(metrics=5))).height == 12
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_words_of_which_one_is_blank_say_nothing_of_labels(tmp_path, blank):
+    def change(rows: Rows) -> None:
+        for row in rows:
+            row["doc"]["choices"][0] = blank
+
+    table = read_log(lm_eval(tmp_path, change))
+    assert {name for name in table.columns if name.startswith("p:")} == {"p:yes", "p:maybe", "p:no"}
+
+
 def test_many_samples_with_choices_of_their_own_are_letters(tmp_path):
     """A column for each choice of each sample would not fit into memory."""
 
@@ -248,6 +258,35 @@ def test_choices_in_another_order_keep_their_likelihoods(tmp_path):
     assert turned.select(names).equals(plain.select(names))
 
 
+@pytest.mark.parametrize("question", ["Which?", ""])
+@pytest.mark.parametrize("again", [None, "", "Answer:"])
+def test_texts_are_choices_once_with_a_question_or_without(tmp_path, question, again):
+    """BLiMP asks nothing; for mutual information, the likelihoods of all texts are there a second time."""
+
+    def change(rows: Rows) -> None:
+        for row in rows:
+            asked = [question] * 3 + ([] if again is None else [again] * 3)
+            texts = [given["arg_1"] for given in row["arguments"].values()]
+            pairs = zip(asked, texts * 2, strict=False)
+            row["arguments"] = {f"gen_args_{n}": {"arg_0": a, "arg_1": b} for n, (a, b) in enumerate(pairs)}
+            row["filtered_resps"] += [["-0.1", "False"]] * (len(asked) - 3)
+
+    plain, turned = read_log(LM_EVAL), read_log(lm_eval(tmp_path, change))
+    names = ["gold", "pred", "p:entailment", "p:neutral", "p:contradiction"]
+    assert turned.select(names).equals(plain.select(names))
+
+
+def test_of_two_texts_without_a_question_either_may_be_likelier(tmp_path):
+    def change(rows: Rows) -> None:
+        for number, row in enumerate(rows):
+            row["arguments"] = {f"gen_args_{n}": {"arg_0": "", "arg_1": f"{n} of {number}"} for n in range(2)}
+            row["filtered_resps"] = [["-2.0", "False"], ["-1.0", "False"]]
+            row["target"] = "0"
+
+    table = read_log(lm_eval(tmp_path, change))
+    assert (table["gold"].unique().to_list(), table["pred"].unique().to_list()) == (["A"], ["B"])
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -282,6 +321,7 @@ def test_a_grade_of_promptfoo_that_is_none_is_none(tmp_path, success):
     [
         ({"train_trial_index": "x"}, "is not as HELM writes it: invalid literal"),
         ({"train_trial_index": 10**30}, "is not as HELM writes it: train_trial_index is 1000"),
+        ({"train_trial_index": math.inf}, "is not as HELM writes it: cannot convert"),
         ({"instance": None}, "is not as HELM writes it"),
         ({"instance": {"id": None, "input": "x"}}, "lacks 'id'"),
         ({"reference_index": 9}, "is not as HELM writes it: list index"),

@@ -355,6 +355,19 @@ def test_choices_that_are_the_same_in_all_samples_are_labels_and_others_letters(
     assert set(read_log(log)["pred"]) == {"A", "B"}
 
 
+def test_choices_after_the_letters_are_numbered_as_inspect_does(tmp_path):
+    def ask(some: list[dict[str, Any]]) -> None:
+        for place, one in enumerate(some):
+            choices = [f"text {number}" for number in range(28)]
+            choices[26:] = choices[26:] if place % 2 else choices[:25:-1]
+            one |= {"choices": choices, "target": str(1 + choices[26:].index("text 27"))}
+            one["scores"]["word"] |= {"answer": one["target"]}
+            one["metadata"].pop("choices"), one["metadata"].pop("labels")
+
+    table = read_log(changed(tmp_path, lambda found: summarised(found, ask)))
+    assert {*table["gold"], *table["pred"]} == {"text 27"}
+
+
 def test_numbers_that_go_on_in_the_next_chunk_are_whole(monkeypatch):
     from otherwords.harnesses import samples
 

@@ -162,6 +162,16 @@ def prepared(folder, settings):
     return experiment
 
 
+def test_paraphrases_are_not_made_again_for_another_model(tmp_path, settings):
+    made = prepared(tmp_path / "out", settings)
+    steps = made.paraphrased("garden")
+    more = {**settings, "models": {**settings["models"], "other": settings["models"]["three"]}, "canary": True}
+    later = Parte(Parte.kind(**more), tmp_path / "out", {})
+    later.prepare()
+    assert later._is_made("garden")
+    assert later.paraphrased("garden") == steps
+
+
 @pytest.mark.filterwarnings("ignore:.*verdicts are blank")
 def test_people_verify_what_a_sheet_asks_them(tmp_path, settings):
     """Above 75 of 100, as a mean of raters, and grammatical; what nobody rated is not verified."""

@@ -159,10 +159,10 @@ def _choices(one: Mapping[str, Any], where: str) -> list[str]:
     if not isinstance(given, list) or not given or not all(isinstance(some, list) and some for some in given):
         raise BadInput(f"found {shorten(given)}", where=where, field="arguments", fix=_FIX)
     pairs = [some for some in given if len(some) > 1 and isinstance(some[1], str)]
-    half = pairs[len(pairs) // 2 :]
-    if pairs and all(not some[0] for some in half):  # likelihoods without the question, for mutual information
-        pairs = pairs[: len(pairs) // 2]
-    return [(as_text(some[1]) or "").strip().replace("\0", "\ufffd") for some in pairs[: len(LETTERS)]]
+    texts, half = [(as_text(some[1]) or "").strip().replace("\0", "\ufffd") for some in pairs], len(pairs) // 2
+    if len({*texts}) > 1 and texts[:half] == texts[half:]:  # again without the question, for mutual information
+        texts = texts[:half]
+    return texts[: len(LETTERS)]
 
 
 def _logs(given: Any, count: int, where: str) -> list[float]:

@@ -166,7 +166,7 @@ def _most_likely(replies: list[_Reply]) -> _Reply:
 def _reply(one: Mapping[str, Any], header: Mapping[str, Any], where: str) -> _Reply:
     try:
         return _request_state(one, header.get("adapter_spec") or one.get("adapter_spec") or {})
-    except (LookupError, TypeError, ValueError, AttributeError, re.error) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, re.error) as error:
         fix = "give the folder of a run that helm-run has finished"
         message = f"lacks {error}" if isinstance(error, KeyError) else f"is not as HELM writes it: {error}"
         raise BadInput(message, where=where, fix=fix) from None

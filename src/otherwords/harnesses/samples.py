@@ -30,8 +30,8 @@ RIGHT, WRONG = "right", "wrong"
 INPUT = "input"
 #: Columns for a while: no metadata is called so.
 _CHOICES, _CHOSEN, _SHARE = "\0choices", ("\0gold", "\0pred"), "\0share:"
-#: What the choices of a sample are called, in their order.
-LETTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(27, 1_000)))
+#: What the choices of a sample are called, in their order: as Inspect calls them, by numbers from 1 after the letters.
+LETTERS = (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(1, 974)))
 _ANSWERS = ("gold", "pred", "grade", INPUT, *_CHOSEN)
 _OWN = ("id", "epoch", "model", "gold", "pred", "grade", INPUT)
 
@@ -290,7 +290,8 @@ def named_labels(given: Any) -> dict[str, str]:
     words, labels = given.get("choices"), given.get("labels")
     if not (isinstance(words, list) and isinstance(labels, list) and len(words) == len(labels)):
         return {}
-    return {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+    named = {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+    return {} if "" in named else named  # a blank is no answer
 
 
 def translated(text: str | None, labels: Mapping[str, str]) -> str | None:

@@ -175,7 +175,8 @@ class Parte(Protocol[ParteSettings]):
         write([sheet], path)
 
     def _making(self, name: str) -> RunCell:
-        return self.cell(f"{name.replace('~', '/')}/paraphrases", [name])
+        """What is made before any model is asked: another model changes nothing of it."""
+        return self.cell(f"{name.replace('~', '/')}/paraphrases", [name], [], cache=None, canary=False)
 
     def _candidates(self, problems: pl.DataFrame, task: Task) -> pl.DataFrame:
         """Originals, and the paraphrases of each sentence alone; `paraphrased` says of which."""

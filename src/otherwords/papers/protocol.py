@@ -271,9 +271,11 @@ class Protocol(ABC, Generic[Settings]):
         """A model under its name in the experiment, as it is asked about a data set."""
         return f"{model}={split_name(self.settings.models[model].model)[1]}"
 
-    def cell(self, place: str, datasets: Sequence[str], models: Sequence[str] = (), **settings: Any) -> RunCell:
-        """A run in the folder `cells/PLACE`, of some data sets and models; the settings are those of a study."""
-        chosen = list(models) or list(self.settings.models)
+    def cell(
+        self, place: str, datasets: Sequence[str], models: Sequence[str] | None = None, **settings: Any
+    ) -> RunCell:
+        """A run in the folder `cells/PLACE`, of some data sets and models (None: all); the settings are of a study."""
+        chosen = list(self.settings.models if models is None else models)
         maps = {name: one for name in chosen if (one := self.settings.models[name].label_map)}
         study = {
             "name": place.replace("/", "-"), "data": [str(self.problems(one)) for one in datasets],
