@@ -221,6 +221,20 @@ def test_words_of_which_one_is_blank_say_nothing_of_labels(tmp_path, blank):
     assert {name for name in table.columns if name.startswith("p:")} == {"p:yes", "p:maybe", "p:no"}
 
 
+@pytest.mark.parametrize("odd", ["\ud83d", "\0"])
+def test_labels_with_what_is_no_text_are_read(tmp_path, odd):
+    def change(rows: Rows) -> None:
+        for row in rows:
+            row["doc"]["labels"][0] += odd
+
+    table = read_log(lm_eval(tmp_path, change))
+    assert {name for name in table.columns if name.startswith("p:")} == {
+        "p:entailment\ufffd",
+        "p:neutral",
+        "p:contradiction",
+    }
+
+
 def test_many_samples_with_choices_of_their_own_are_letters(tmp_path):
     """A column for each choice of each sample would not fit into memory."""
 

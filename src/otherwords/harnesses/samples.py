@@ -114,6 +114,7 @@ def _piece(samples: Sequence[LoggedAnswer], options: LogOptions, first: Sequence
         columns |= {name: [one.chosen[place] for one in samples] for place, name in enumerate(_CHOSEN)}
         for place in range(max(len(one.shares) for one in samples)):
             columns[f"{_SHARE}{place}"] = [one.shares[place] if place < len(one.shares) else None for one in samples]
+    columns = {name: [whole(one) if isinstance(one, str) else one for one in some] for name, some in columns.items()}
     kinds: dict[str, Any] = dict.fromkeys(columns, pl.String) | {"epoch": pl.Int32}
     kinds |= {name: pl.Float64 for name in columns if name.startswith(("p:", _SHARE))}
     kinds |= {name: pl.Null for name in _CHOSEN if name in columns and not any(columns[name])}
@@ -253,9 +254,12 @@ def as_text(value: Any) -> str | None:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and not value.isascii():  # half of a surrogate pair is valid JSON, and no text
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return str(value) if isinstance(value, str | int | float) else None
+    return whole(str(value)) if isinstance(value, str | int | float) else None
+
+
+def whole(text: str) -> str:
+    """A text without halves of surrogate pairs, which are valid JSON and no text."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def name_of(value: Any, where: str) -> str:
@@ -290,7 +294,9 @@ def named_labels(given: Any) -> dict[str, str]:
     words, labels = given.get("choices"), given.get("labels")
     if not (isinstance(words, list) and isinstance(labels, list) and len(words) == len(labels)):
         return {}
-    named = {label_key(str(word)): str(label) for word, label in zip(words, labels, strict=True)}
+    named = {
+        label_key(str(word)): str(label).replace("\0", "\ufffd") for word, label in zip(words, labels, strict=True)
+    }
     return {} if "" in named else named  # a blank is no answer
 
 
