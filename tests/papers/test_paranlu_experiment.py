@@ -163,6 +163,24 @@ def test_bad_settings_are_refused_before_any_model_is_asked(tmp_path, settings, 
     assert not (tmp_path / "out" / "cells").exists()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_another_model_does_not_ask_the_judge_again(tmp_path, settings):
+    log = tmp_path / "asked"
+    lines = (
+        "def ask(batch):",
+        f"    open({str(log)!r}, 'a').write('x' * len(batch))",
+        "    return ['entailment'] * len(batch)",
+    )
+    (tmp_path / "judge.py").write_text("\n".join(lines))
+    some = {**settings, "judge": f"python:{tmp_path / 'judge.py'}:ask", "finetuning": {}}
+    models = {"full": settings["models"]["full"]}
+    run_paper(Paranlu, {**some, "models": models}, out=tmp_path / "out")
+    asked = log.read_text()
+    assert asked
+    run_paper(Paranlu, {**some, "models": {**models, "labels": settings["models"]["labels"]}}, out=tmp_path / "out")
+    assert log.read_text() == asked
+
+
 def test_data_without_paraphrases_are_refused(tmp_path, settings):
     del settings["datasets"]["garden"]["paraphrases"]
     with pytest.raises(BadInput, match="no paraphrases of these problems"):

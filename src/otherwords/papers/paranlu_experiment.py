@@ -22,7 +22,7 @@ from ..problem import Task
 from ..registry import checks, generators, metrics
 from ..running.driver import ASKS_SERVER
 from ..storage.files import digest, fingerprint
-from ..storage.run_folder import RunFolder, is_whole, read_part
+from ..storage.run_folder import RunFolder, is_whole, key_of, read_part
 from ..storage.tables import write
 from .data import PaperData, draw_rows, read_rows, refuse_blank, write_rows
 from .dry_run import JUDGED, PaperEstimate, estimate_checks
@@ -409,7 +409,8 @@ class Paranlu(Protocol[ParanluSettings]):
 
     def _judged(self, cell: RunCell, run: Path, task: Task) -> tuple[int, int]:
         """How many paraphrases of a run were judged, and how many entail their original and are entailed by it."""
-        judged = RunCell(f"{cell.folder}-judged", digest(cell.key, self._judgement())[:16], {})
+        made = map(key_of, RunFolder(run).parts("buckets"))  # models have no part in them
+        judged = RunCell(f"{cell.folder}-judged", digest(*made, self._judgement())[:16], {})
         if (found := read_cell(judged)) is None:
             found = _entailed(run, self._judgement(), task)
             finish_cell(judged, found)
