@@ -66,8 +66,8 @@ def directions_turned(
             if one.predicate == other.predicate and one.turned == other.turned:
                 continue
             both_live = one.living and other.living
-            said = both_live or {one.preposition, other.preposition} & {"to", "from"}
-            if one[:2] == other[:2] and said and is_converse(one.predicate, other.predicate):
+            comparable = both_live or {one.preposition, other.preposition} & {"to", "from"}
+            if one[:2] == other[:2] and comparable and is_converse(one.predicate, other.predicate):
                 yield one, other
             turned = (
                 both_live

@@ -46,10 +46,10 @@ _NEGATION = re.compile(
 
 def contradictions(found: Changes, lines: Sequence[str], old: ParseTree, new: ParseTree) -> list[str]:
     """What contradicts in two texts, one line each; `lines` say which words of a label changed."""
-    told = [line for line in lines if line.startswith("antonym")]
-    said = told if found.opposed and not found.denied and found.frame >= _COPY else []
+    opposite_decides = found.opposed and not found.denied and found.frame >= _COPY
+    opposites = [line for line in lines if opposite_decides and line.startswith("antonym")]
     numbers = [line for line in lines if (both := _NUMBER.fullmatch(line)) and _differ(*both.groups())]
-    return [*said, *numbers, *_quantifiers(lines, old, new), *_counted(old, new), *_measured(old, new)]
+    return [*opposites, *numbers, *_quantifiers(lines, old, new), *_counted(old, new), *_measured(old, new)]
 
 
 def _differ(one: str, kind: str, other: str, its: str) -> bool:
