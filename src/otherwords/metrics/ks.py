@@ -120,6 +120,7 @@ def ks_split(bins: int = 100, only_right: bool = False) -> Any:
         counted=lambda rows: rows[:, [-1, -3, -2, -1]],
         no_interval=lambda answers: dict.fromkeys(PAIRS, BY_CHANCE),
         gold=only_right,
+        bounds=(-1, 1),
     )
 
 
