@@ -21,9 +21,9 @@ other two are fitted on (`is_unseen`).
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import itertools
+import lzma
 import random
 import sys
 import warnings
@@ -124,8 +124,8 @@ def is_unseen(row: Row) -> bool:
 
 def written_groups() -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
     """The judge's own texts: sentences that say the same, and sentences that do not with what they break."""
-    file = ROOT / "recipes" / "equivalence" / "written.txt.gz"
-    for block in gzip.decompress(file.read_bytes()).decode().split("\n\n"):
+    file = ROOT / "recipes" / "equivalence" / "written.txt.xz"
+    for block in lzma.decompress(file.read_bytes()).decode().split("\n\n"):
         lines = [(kind, text) for kind, text in (line.split(" ", 1) for line in block.strip().splitlines())]
         yield (
             [text for kind, text in lines if kind == "="],

@@ -31,6 +31,8 @@ from check_rates import read_set  # noqa: E402
 from stack_pairs import fold, is_calibration, written_groups  # noqa: E402
 
 SETS = ("broken", "broken-2", "broken-3", "roles")
+#: Sets that judges are tried on and never trained on, and the number of their fold.
+HELD_OUT, LAST = ("broken-4", "broken-5", "broken-6"), 5
 LONGEST = 220
 Cluster = dict[str, Any]
 
@@ -72,10 +74,10 @@ def parte(file: Path) -> Iterator[Cluster]:
 def sets() -> Iterator[Cluster]:
     """The sets that were written to be broken or sound."""
     found: dict[str, Cluster] = {}
-    for name in SETS:
+    for name in (*SETS, *HELD_OUT):
         for row in read_set([ROOT / "docs" / "validity" / f"{name}.jsonl.xz"]):
             text = clean(row["original"])
-            own = found.setdefault(text, {"m": [text], "x": [], "f": fold(text), "s": name})
+            own = found.setdefault(text, {"m": [text], "x": [], "f": LAST if name in HELD_OUT else fold(text), "s": name})
             if row["type"].startswith("good"):
                 own["m"].append(clean(row["variant"]))
             else:
