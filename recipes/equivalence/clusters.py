@@ -77,7 +77,9 @@ def sets() -> Iterator[Cluster]:
     for name in (*SETS, *HELD_OUT):
         for row in read_set([ROOT / "docs" / "validity" / f"{name}.jsonl.xz"]):
             text = clean(row["original"])
-            own = found.setdefault(text, {"m": [text], "x": [], "f": LAST if name in HELD_OUT else fold(text), "s": name})
+            own = found.setdefault(
+                text, {"m": [text], "x": [], "f": LAST if name in HELD_OUT else fold(text), "s": name}
+            )
             if row["type"].startswith("good"):
                 own["m"].append(clean(row["variant"]))
             else:

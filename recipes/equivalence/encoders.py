@@ -151,7 +151,9 @@ def _large(folder: Path) -> Encoder:
         for at in range(LARGE.layers):
             for own, other in names.items():
                 put[f"layers.{at}.{own}.{kind}"] = w[f"encoder.layer.{at}.{other}.{kind}"]
-    missing, other = m.load_state_dict({name: torch.from_numpy(np.array(one)) for name, one in put.items()}, strict=False)
+    missing, other = m.load_state_dict(
+        {name: torch.from_numpy(np.array(one)) for name, one in put.items()}, strict=False
+    )
     assert not other and all(name.startswith("equal.") for name in missing), (missing, other)
     return m
 

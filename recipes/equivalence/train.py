@@ -76,12 +76,12 @@ def logits(model: nn.Module, pairs: Pairs, rows: np.ndarray, swap: bool = False)
 
 
 @torch.no_grad()
-def predict(model: Encoder, pairs: Pairs) -> np.ndarray:
+def predict(model: Encoder, pairs: Pairs, orders: tuple[int, ...] = (0, 1)) -> np.ndarray:
     """The logits of all pairs in each order."""
     model.eval()
-    found = np.zeros((2, len(pairs.sizes)), np.float32)
+    found = np.zeros((len(orders), len(pairs.sizes)), np.float32)
     for some in pairs.batches(1024, np.arange(len(pairs.sizes))):
-        for swap in (0, 1):
+        for swap in orders:
             found[swap, some] = logits(model, pairs, some, bool(swap)).cpu().numpy()
     return found
 
@@ -107,13 +107,16 @@ def prepared(model: Encoder, rank: int, rate: float, device: torch.device):
 
 
 def train(model: Encoder, groups, pairs: Pairs, table, rows: np.ndarray, given, log) -> Encoder:
-    """Train what has a gradient; give the mean of its weights, in which late steps count most."""
+    """Train what has a gradient; give the mean of its weights, in which late steps count most.
+
+    What is wanted of a pair is in `table["want"]`.
+    """
     rng, start, step, losses = np.random.default_rng(given.seed), time.time(), 0, []
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01, fused=pairs.device.type == "cuda")
     rates = [group["lr"] for group in optimizer.param_groups]
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     mean = [one.detach().clone() for one in parameters]
-    label, weight = (torch.from_numpy(table[name]).to(pairs.device) for name in ("label", "weight"))
+    want, weight = (torch.from_numpy(table[name]).to(pairs.device) for name in ("want", "weight"))
     turn, passes = 0, int(table["turn"].max()) + 1
     while max(step / given.steps, (time.time() - start) / given.seconds) < 1:
         for some in pairs.batches(given.batch, rows[table["turn"][rows] == turn % passes], rng):
@@ -125,8 +128,7 @@ def train(model: Encoder, groups, pairs: Pairs, table, rows: np.ndarray, given, 
                 group["lr"] = full * rate
             model.train()
             at = torch.from_numpy(some).to(pairs.device)
-            want = label[at] * 0.96 + 0.02
-            loss = functional.binary_cross_entropy_with_logits(logits(model, pairs, some), want, reduction="none")
+            loss = functional.binary_cross_entropy_with_logits(logits(model, pairs, some), want[at], reduction="none")
             loss = (loss * weight[at]).mean()
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -185,7 +187,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=768)
     parser.add_argument("--seed", type=int, default=20_261_118)
     parser.add_argument("--without", default="")
-    parser.add_argument("--leave-out", default="")
+    parser.add_argument("--leave-out", default="", help="sources of pairs")
+    parser.add_argument("--teacher", type=Path, help="what another judge wrote with --teach, of the same pairs")
+    parser.add_argument("--teach", action="store_true", help="write OUT/NAME-taught.npy, logits of all pairs")
     given = parser.parse_args()
     begin = time.time()
 
@@ -201,6 +205,10 @@ def main() -> None:
     rows = np.flatnonzero(~np.isin(table["fold"], folds) & ~np.isin(table["source"], left_out))
     yes = table["label"] > 0.5
     balance = (table["weight"] * ~yes)[rows].sum() / (table["weight"] * yes)[rows].sum()
+    table["want"] = table["label"] * 0.96 + 0.02
+    if given.teacher:
+        taught = np.load(given.teacher).astype(np.float32)
+        table["want"] = (table["want"] + 1 / (1 + np.exp(-taught))).astype(np.float32) / 2
     table["weight"] = np.where(yes, table["weight"] * min(2.0, balance), table["weight"]).astype(np.float32)
     model, groups = prepared(load(given.model), given.rank, given.rate, device)
     pairs, scored = (
@@ -215,6 +223,9 @@ def main() -> None:
     for name, values in (("one order", scores[0]), ("both orders", scores.mean(0))):
         log(name)
         report(asked, values, folds, log)
+    if given.teach:
+        np.save(given.out / f"{given.name}-taught.npy", predict(model, pairs, (0,))[0].astype(np.float16))
+        log("taught")
     if given.rank:
         named = {key for key, one in model.named_parameters() if one.requires_grad}
         kept = {key: value.detach().half().cpu().numpy() for key, value in model.state_dict().items() if key in named}

@@ -63,10 +63,10 @@ class OnnxGraph:
         """Whether the model has segment numbers."""
         return "token_type_ids" in self.inputs
 
-    def scheduler(self, output: str, length: int, tokens: int) -> Scheduler:
+    def scheduler(self, output: str, length: int, tokens: int, tokenizer: Tokenizer | None = None) -> Scheduler:
         """What computes an output for rows of one text or two; they are cut to a length, a batch has so many tokens."""
         return Scheduler(
-            encode=row_encoder(read_tokenizer(self.file), length, types=self.types),
+            encode=row_encoder(tokenizer or read_tokenizer(self.file), length, types=self.types),
             start=partial(self.start, [output]),
             wait=self.wait,
             budget=tokens,
@@ -98,11 +98,16 @@ def is_full(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in message for words in _FULL)
 
 
-def load_graph(file: Path, threads: int = 0, more: Sequence[str] = ()) -> OnnxGraph:
-    """Load a graph, and refuse one with other inputs than the usual and `more`; `threads` of 0 uses all cores."""
+def load_graph(
+    file: Path, threads: int = 0, more: Sequence[str] = (), weights: Mapping[str, bytes] | None = None
+) -> OnnxGraph:
+    """Load a graph, and refuse one with other inputs than the usual and `more`; `threads` of 0 uses all cores.
+
+    `weights` are files that the graph takes its weights from, where these do not lie beside it.
+    """
     if threads < 0:
         raise BadInput(f"found {threads}", where=str(file), field="threads", fix="give 1 or more, or 0 for all cores")
-    session = _session(file)
+    session = _session(file, weights or {})
     inputs = _inputs(session, (*INPUTS, *more), str(file))
     count = threads or _cores()
     cores = ThreadPoolExecutor(count, thread_name_prefix="onnx")
@@ -179,7 +184,7 @@ def _cores() -> int:
     return min(there, int(share)) if share.isdigit() and int(share) else there
 
 
-def _session(graph: Path) -> Any:
+def _session(graph: Path, weights: Mapping[str, bytes]) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -188,6 +193,9 @@ def _session(graph: Path) -> Any:
     # Weights stored as int8 are converted to float once, at load: arithmetic in int8 would change answers.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
+        if weights:  # onnxruntime 1.24 and newer
+            sizes = [len(raw) for raw in weights.values()]
+            options.add_external_initializers_from_files_in_memory([*weights], [*weights.values()], sizes)
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         fix = "export or download it again"

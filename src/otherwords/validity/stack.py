@@ -16,14 +16,12 @@ from ..grammar.exchanges import crossed
 from ..grammar.parsing import Parser, ParseTree, parser, why_unreadable
 from ..grammar.roles import roles
 from ..grammar.sides import Crossing
-from ..inference import onnx_files
 from ..models.predictions import Cached
 from ..problem import Bucket, Verdict, changed_fields
 from ..registry import checks
 from .changes import Changes, changes
 from .checking import Check, Pair, too_long, warn_too_long
 from .contradictions import contradictions
-from .equivalence import JUDGE
 from .equivalence import load_judge as load_equivalence
 from .label_safety import read_text, violations
 from .mutual_entailment import EntailmentJudge, entailment_of, load_judge
@@ -59,6 +57,8 @@ WITH_JUDGE: Mapping[str, tuple[float, float]] = {
     "most contradiction": (-0.208, -0.193),
     "same": (0.389, 0.261),
 }
+#: The same with the judge mpnet alone.
+WITH_MPNET: Mapping[str, tuple[float, float]] = {**WITH_JUDGE}
 #: The same without a judge, fitted on all of that half and of those texts.
 WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
     "constant": (1.783, 1.428),
@@ -80,11 +80,14 @@ WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
 
 
 class Opinion(NamedTuple):
-    """What the judges find: entailment and contradiction in both directions, and whether both texts say the same."""
+    """What the judges find: whether both texts say the same, and entailment and contradiction in both directions.
 
-    entailment: tuple[float, float]
-    contradiction: tuple[float, float]
+    The judge mpnet is asked alone, for the first.
+    """
+
     same: float
+    entailment: tuple[float, ...] = ()
+    contradiction: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,25 +103,29 @@ class Evidence:
 
 
 class Judges:
-    """The judge of entailment and the one of equivalence, asked together."""
+    """A judge of entailment and the small one of equivalence, asked together; or mpnet, which is asked alone."""
 
     def __init__(self, judge: str, canary: bool = True):
-        self.entailment = EntailmentJudge(load_judge(judge), canary)
-        file = onnx_files.find_graph(onnx_files.embedded("nli-small") / JUDGE)
-        self.identity = f"{self.entailment.model.signature}+{onnx_files.content(file)}"
-        self._equivalence = load_equivalence(file)
+        self.entailment = None if judge == "mpnet" else EntailmentJudge(load_judge(judge), canary)
+        self._equivalence = load_equivalence() if self.entailment else load_equivalence(judge)
+        names = [self.entailment.model.signature] if self.entailment else []
+        self.identity = "+".join([*names, self._equivalence.identity])
 
     def __call__(self, pairs: Sequence[Pair]) -> dict[Pair, Opinion | str]:
         """What they find of each pair of texts, or the reason why they cannot read it."""
-        answers = self.entailment([one for pair in pairs for one in (pair, pair[::-1])]) if pairs else {}
+        answers: Mapping[Pair, Cached] = {}
+        if self.entailment and pairs:
+            answers = self.entailment([one for pair in pairs for one in (pair, pair[::-1])])
         found: dict[Pair, Opinion | str] = {}
         for pair, same in zip(pairs, self._equivalence(pairs), strict=True):
-            both = [answers[pair], answers[pair[::-1]]]
+            both = [answers[pair], answers[pair[::-1]]] if self.entailment else []
             if isinstance(same, str) or any(one.cut for one in both):
                 found[pair] = too_long("judge")
             else:
-                (yes, no), (yes_back, no_back) = (_probabilities(one, self.entailment) for one in both)
-                found[pair] = Opinion((yes, yes_back), (no, no_back), same)
+                probabilities = [_probabilities(one, self.entailment) for one in both if self.entailment]
+                found[pair] = Opinion(
+                    same, tuple(yes for yes, _ in probabilities), tuple(no for _, no in probabilities)
+                )
         return found
 
 
@@ -205,10 +212,17 @@ def probability(found: Evidence) -> float:
     """
     if found.exchanged or found.contradicted:
         return 0.0
-    weights = WITH_JUDGE if found.judged else WITHOUT_JUDGE
+    weights = weights_for(found.judged)
     frame = found.changes.frame
     total = sum(value * (weights[name][0] + weights[name][1] * frame) for name, value in terms(found).items())
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+def weights_for(judged: Opinion | None) -> Mapping[str, tuple[float, float]]:
+    """The weights for what was asked."""
+    if judged is None:
+        return WITHOUT_JUDGE
+    return WITH_JUDGE if judged.entailment else WITH_MPNET
 
 
 def terms(found: Evidence) -> dict[str, float]:
@@ -219,9 +233,10 @@ def terms(found: Evidence) -> dict[str, float]:
     own["crossed"] = float(any(one.alike for one in found.crossed))
     own["facing"] = float(any(one.facing for one in found.crossed))
     if found.judged:
-        entailment, contradiction, same = found.judged
-        own["least entailment"], own["most contradiction"] = _logit(min(entailment)), _logit(max(contradiction))
+        same, entailment, contradiction = found.judged
         own["same"] = _logit(same)
+        if entailment:
+            own["least entailment"], own["most contradiction"] = _logit(min(entailment)), _logit(max(contradiction))
     return own
 
 
@@ -250,9 +265,8 @@ def _why(found: Evidence) -> str:
         return f'roles: "{one.first}" and "{one.second}" have changed places'
     counted = {"names": found.changes.names, "nouns": found.changes.nouns, "words": found.changes.others}
     other = [f"other {name}" for name, count in counted.items() if count]
-    judged = (
-        [f"entailment {min(found.judged.entailment):.2f}", f"the same {found.judged.same:.2f}"] if found.judged else []
-    )
+    judged = [f"the same {found.judged.same:.2f}"] if found.judged else []
+    judged += [f"entailment {min(found.judged.entailment):.2f}"] if found.judged and found.judged.entailment else []
     return ", ".join([*other, *judged]) or "much was changed"
 
 
