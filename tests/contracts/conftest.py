@@ -298,8 +298,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "human.v1": file("human verdicts.csv", VERDICTS),
         "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
         "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
-        "equivalence.v2": lambda folder: "equivalence(max_length=64)",
-        "stack.v3": file("stack mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
+        "equivalence.v3": lambda folder: "equivalence(max_length=64)",
+        "stack.v4": file("stack mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
     },
     "models": {

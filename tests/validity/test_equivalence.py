@@ -15,7 +15,7 @@ from otherwords.inference.onnx_files import embedded
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.storage.files import fingerprint
-from otherwords.validity.equivalence import JUDGE, WEIGHTS, load_judge
+from otherwords.validity.equivalence import GRAPH, MPNET, PARTS, WEIGHTS, JoinedFiles, load_judge, open_small
 
 FOLDER = embedded("nli-small")
 DOG = "A brown dog is chasing a cat through the garden."

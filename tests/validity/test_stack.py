@@ -12,7 +12,7 @@ from otherwords.grammar.sides import Crossing
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.validity.changes import Changes, are_related
-from otherwords.validity.stack import WITH_JUDGE, WITHOUT_JUDGE, Evidence, Opinion, probability, terms
+from otherwords.validity.stack import WITH_JUDGE, WITH_MPNET, WITHOUT_JUDGE, Evidence, Opinion, probability, terms
 
 TEXT = "Two dogs are chasing a small cat through the park."
 BROKEN = {
@@ -31,7 +31,7 @@ SOUND = {
     "spelled": "2 dogs are chasing a small cat through the park.",
 }
 SAME = Changes(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
-UNSURE = Opinion((0.5, 0.5), (0.2, 0.2), 0.5)
+UNSURE = Opinion(0.5, (0.5, 0.5), (0.2, 0.2))
 
 
 def judged(spec: str, *afters: str, before: str = TEXT):
@@ -40,7 +40,7 @@ def judged(spec: str, *afters: str, before: str = TEXT):
     return list(checks.make(spec).function([bucket]))
 
 
-@pytest.mark.parametrize("judge", ["", "nli-small"])
+@pytest.mark.parametrize("judge", ["", "nli-small", "mpnet"])
 def test_broken_variants_are_dropped_and_sound_ones_kept(judge):
     verdicts = judged(f'stack(judge="{judge}")', *BROKEN.values(), *SOUND.values())
     keeps = dict(zip([*BROKEN, *SOUND], [verdict.keep for verdict in verdicts], strict=True))
@@ -161,6 +161,7 @@ def test_what_can_be_the_same_is_no_contradiction(before, after):
 def test_every_term_has_a_weight_and_every_weight_a_term():
     assert terms(Evidence([], SAME, [])).keys() == WITHOUT_JUDGE.keys()
     assert terms(Evidence([], SAME, [], (), UNSURE)).keys() == WITH_JUDGE.keys()
+    assert terms(Evidence([], SAME, [], (), Opinion(0.5))).keys() == WITH_MPNET.keys()
 
 
 @pytest.mark.parametrize(

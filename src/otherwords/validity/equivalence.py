@@ -58,7 +58,7 @@ class Judge:
 
 
 @checks("equivalence.v3", language="en")
-def equivalence(judge: str = "nli-small", least: float = 0.1, max_length: int = 256) -> Check:
+def equivalence(judge: str = "nli-small", least: float = 0.05, max_length: int = 256) -> Check:
     """Drop variants with a changed field that does not say the same, by a judge that comes with otherwords.
 
     A field is dropped where the judge's probability of saying the same is below `least`, or where both texts have more
