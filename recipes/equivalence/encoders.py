@@ -133,7 +133,7 @@ class LowRank(nn.Module):
 
 
 def load(path: Path) -> Encoder:
-    """The encoder in a folder: nli-small, or all-mpnet-base-v2 with its model.safetensors (or what `pack` made of it)."""
+    """The encoder in a folder: nli-small, or all-mpnet-base-v2 (its model.safetensors, or what `pack` made of it)."""
     return _small(path / "model.onnx") if (path / "model.onnx").exists() else _large(path)
 
 
@@ -154,7 +154,8 @@ def _large(folder: Path) -> Encoder:
     missing, other = m.load_state_dict(
         {name: torch.from_numpy(np.array(one)) for name, one in put.items()}, strict=False
     )
-    assert not other and all(name.startswith("equal.") for name in missing), (missing, other)
+    assert not other, other
+    assert all(name.startswith("equal.") for name in missing), missing
     return m
 
 

@@ -113,11 +113,11 @@ def head(graph: Additions, x: str, shape: Shape, weights: dict[str, Any], exact:
 
 
 def finished(graph: Additions, given: Sequence[Any], constants: Sequence[Any], file: Path, **versions: Any) -> Any:
-    """The model, with the digest of the file that it refers to."""
+    """The model, with the digests of the file that it refers to and of the tokenizer."""
     output = helper.make_tensor_value_info("probability", TensorProto.FLOAT, ["batch", 1])
     whole = helper.make_graph(graph.nodes, "equivalence", given, [output], constants)
     made = helper.make_model(whole, **versions)
-    helper.set_model_props(made, {file.name: fingerprint(file)})
+    helper.set_model_props(made, {one.name: fingerprint(one) for one in (file, file.parent / "tokenizer.json")})
     return made
 
 

@@ -478,8 +478,8 @@ PINS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "models": (models_now, ("onnx",)),
     "hf_models": (hf_models_now, ("torch", "transformers", "safetensors")),
 }
-#: Golden files of whole runs; their scores are a table, names of columns first, which takes half the room; what is usual
-#: in the scores of a metric may stand apart.
+#: Golden files of whole runs; their scores are a table, names of columns first, which takes half the room. In a long
+#: table, what is usual in the scores of a metric stands apart.
 STUDIES = ("every_generator", "second_versions", "both_versions", "every_check")
 
 

