@@ -11,7 +11,7 @@ kind, original, variant:
 - D3: those of D1, reworded by `structural.v2` or `wordnet.v2` besides;
 - D4: broken paraphrases of ParaNLU, beside the paraphrase that was broken;
 - G: sound pairs, which are accepted paraphrases and variants of `structural.v2` and `wordnet.v2`;
-- written, third, later: what was written by hand, broken and sound (docs/validity/broken.jsonl.xz, -2, ..., -7);
+- written, third, later: what was written by hand, broken and sound (docs/validity/broken.jsonl.xz, -2, ..., -8);
 - practice: the same, mostly exchanged roles, written beside the rules (docs/validity/roles.jsonl.xz);
 - own: broken and sound, reworded throughout, written to train the judges of `equivalence` (recipes/equivalence).
 
@@ -50,7 +50,7 @@ PARTS = {"d-SNLI": (200, 4), "d-ATOMIC": (120, 5), "d-SOCIAL": (120, 5), "a-NLI"
 WRITTEN = {
     "written": ("broken", "broken-2"),
     "third": ("broken-3",),
-    "later": ("broken-4", "broken-5", "broken-6", "broken-7"),
+    "later": ("broken-4", "broken-5", "broken-6", "broken-7", "broken-8"),
     "practice": ("roles",),
 }
 

@@ -2,8 +2,9 @@
 
     python scripts/wordnet_table.py FOLDER
 
-FOLDER holds data.*, index.*, *.exc and index.sense (Debian: wordnet-base and wordnet-sense-index). Writes three files
-to src/otherwords/assets/wordnet/ and prints their checksums. The same input gives the same bytes.
+FOLDER holds data.*, index.*, *.exc and index.sense (Debian: wordnet-base and wordnet-sense-index). Writes two files to
+src/otherwords/assets/wordnet/ and prints their checksums. The same input gives the same bytes. The senses of each lemma
+and their order are not written, because they follow from the synsets; this is checked here.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 
 
 def main(folder: Path) -> None:
-    """Read the dictionary, write the three files."""
+    """Read the dictionary, compare the senses that follow from its synsets with its index, write the two files."""
     counts = tag_counts(folder / "index.sense")
     synsets = [line for part in PARTS for line in data(folder, part)]
     number = {(pos, offset): i for i, (pos, offset, *_) in enumerate(synsets)}
@@ -32,9 +33,11 @@ def main(folder: Path) -> None:
         counted = [name if not (n := counts.get((name.lower(), pos, offset), 0)) else f"{name}:{n}" for name in names]
         opposites = [f"{names[first]}>{words[(part, to)][second]}" for first, part, to, second in pointers]
         rows.append("\t".join([kind, "|".join(counted), "|".join(opposites), gloss]))
+    listed = {(lemma, pos): [number[pos, o] for o in offsets] for pos in PARTS for lemma, offsets in index(folder, pos)}
+    derived = senses(rows)
+    if odd := sorted(key for key in derived.keys() | listed.keys() if derived.get(key) != listed.get(key)):
+        sys.exit(f"the senses of {len(odd):,} lemmas do not follow from the synsets; the first is {odd[0]}")
     write("synsets", rows)
-    write("index", [f"{lemma}\t{pos}\t{' '.join(str(number[pos, o]) for o in offsets)}"
-                    for pos in PARTS for lemma, offsets in index(folder, pos)])  # fmt: skip
     write("exceptions", [f"{pos}\t{line.strip()}" for pos, part in PARTS.items()
                          for line in (folder / f"{part}.exc").read_text("latin-1").splitlines()])  # fmt: skip
 
@@ -73,6 +76,16 @@ def tag_counts(path: Path) -> dict[tuple[str, str, str], int]:
         if int(count):
             found[lemma, "nvara"[int(rest[0]) - 1], offset] = int(count)
     return found
+
+
+def senses(rows: list[str]) -> dict[tuple[str, str], list[int]]:
+    """Every lemma with the numbers of its synsets: by count, heads before satellites, the last line first."""
+    found: dict[tuple[str, str], dict[int, tuple[int, bool, int]]] = {}
+    for number, row in enumerate(rows):
+        kind, words, *_ = row.split("\t")
+        for name, _, count in (word.partition(":") for word in words.lower().split("|")):
+            found.setdefault((name, kind.replace("s", "a")), {})[number] = (int(count or 0), kind != "s", number)
+    return {key: sorted(ranks, key=ranks.__getitem__, reverse=True) for key, ranks in found.items()}
 
 
 def lines(path: Path) -> Iterator[str]:

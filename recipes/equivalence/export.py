@@ -43,6 +43,7 @@ class Additions:
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.known: dict[tuple[Any, ...], str] = {}
 
     def __call__(self, kind: str, *inputs: Any, out: str = "", domain: str = "", count: int = 1, **more: Any) -> Any:
         """Add a node; give its output, or all of several. Numbers and arrays become constants."""
@@ -52,10 +53,13 @@ class Additions:
         return outputs[0] if count == 1 else outputs
 
     def constant(self, value: Any) -> str:
-        """Add a constant; give its name."""
+        """Add a constant, unless it is there; give its name."""
         array = np.asarray(value)
         array = array.astype(np.float32) if array.dtype.kind == "f" else array
-        name = f"c{len(self.constants)}"
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key in self.known:
+            return self.known[key]
+        name = self.known[key] = f"c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array if array.ndim == 0 else np.ascontiguousarray(array), name))
         return name
 

@@ -8,11 +8,23 @@ from refusals import refuses
 pytest.importorskip("spacy")
 
 from otherwords.errors import BadInput
+from otherwords.grammar.parsing import ParseTree, parser
 from otherwords.grammar.sides import Crossing
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.validity.changes import Changes, are_related
-from otherwords.validity.stack import WITH_JUDGE, WITH_MPNET, WITHOUT_JUDGE, Evidence, Opinion, probability, terms
+from otherwords.validity.contradictions import with_exchanges
+from otherwords.validity.stack import (
+    WITH_JUDGE,
+    WITH_MPNET,
+    WITHOUT_JUDGE,
+    Evidence,
+    Judges,
+    Opinion,
+    evidence,
+    probability,
+    terms,
+)
 
 TEXT = "Two dogs are chasing a small cat through the park."
 BROKEN = {
@@ -130,7 +142,14 @@ def test_multiples_count_as_numbers_and_a_comparison_may_be_turned(before, after
      ("Two women and a child wait at the stop.", "A woman and two children wait at the stop."),
      ("She answered every question they put to her.", "She gave an answer to most of the questions that they asked."),
      ("At least three ministers will resign.", "No more than three ministers are going to step down."),
-     ("Hundreds of people gathered.", "Thousands of people gathered outside.")],
+     ("Hundreds of people gathered.", "Thousands of people gathered outside."),
+     ("She had read a few of the books.", "She had read few of the books."),
+     ("Members may borrow up to six volumes.", "Members may borrow upwards of six volumes."),
+     ("They slept a little better.", "With less noise, their sleep was much better."),
+     ("The crowd was largely peaceful.", "Those who marched were entirely peaceful, it was said."),
+     ("The bus leaves at ten to seven.", "The bus leaves at ten past seven."),
+     ("Ruiz Ferrer, 41, and his friend Paola Dini, 29, are missing.",
+      "Ruiz Ferrer, 29, and his friend Paola Dini, 41, are missing.")],
 )  # fmt: skip
 def test_what_contradicts_by_itself_is_dropped_however_much_else_is_reworded(before, after):
     for one, other in ((before, after), (after, before)):
@@ -151,11 +170,36 @@ def test_what_contradicts_by_itself_is_dropped_however_much_else_is_reworded(bef
      ("A dog and two cats sleep.", "Two cats and a dog sleep."),
      ("She ran five kilometers and lost two kilos.", "She ran five kilometres and lost two kilograms."),
      ("It cost 25.000.000 euros, 5² metres.", "25.000.000 euros it cost, 5² metres."),
-     ("I lent Sophie my tent for the festival.", "Sophie borrowed my tent from me for the festival.")],
+     ("I lent Sophie my tent for the festival.", "Sophie borrowed my tent from me for the festival."),
+     ("A little girl is very happy.", "A small girl is extremely happy."),
+     ("She is not a bit tired.", "She is not very tired."),
+     ("The hall was almost completely full.", "The hall was nearly full."),
+     ("It is ten to seven.", "It's ten minutes to seven.")],
 )  # fmt: skip
 def test_what_can_be_the_same_is_no_contradiction(before, after):
     [verdict] = judged('stack(judge="")', after, before=before)
     assert verdict.score > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("Latvia defeats Germany.", ["Germany defeats Latvia."]),
+     ("The old king met a young poet.", ["A young poet met the old king.", "The young king met a old poet."]),
+     ("A man and a woman sleep.", []), ("A man sits next to a woman.", []), ("Ann is the mayor.", []),
+     ("A group of tourists waits.", []), ("It rains.", []), ("Run!", [])],
+)  # fmt: skip
+def test_phrases_that_may_not_change_places_are_exchanged(text, expected):
+    [nodes] = parser()([text])
+    assert [one.text for one in with_exchanges(ParseTree(text, nodes))] == expected
+
+
+def test_mpnet_finds_exchanges_in_other_words_by_comparing_with_the_exchanged_original():
+    before, after = "The north tower is older than the nave.", "The tower on the north side is later than the nave."
+    plain = "The nave was built after the north tower."
+    judges, parse = Judges("mpnet"), parser()
+    for text, dropped in ((after, True), (plain, False)):
+        found = evidence([(before, text)], parse, judges)[before, text]
+        assert bool(found.exchanged or found.judged.same < 0.05) is dropped
 
 
 def test_every_term_has_a_weight_and_every_weight_a_term():

@@ -30,7 +30,7 @@ def unpacked(name: str) -> bytes:
     return pl.read_parquet(ASSETS / f"{name}.parquet")["text"][0].encode()
 
 
-@pytest.mark.parametrize("name", ["synsets", "index", "exceptions"])
+@pytest.mark.parametrize("name", ["synsets", "exceptions"])
 def test_the_table_is_what_its_card_says(name):
     text = unpacked(name)
     card = (ASSETS / "README.md").read_text(encoding="utf-8")
@@ -40,14 +40,50 @@ def test_the_table_is_what_its_card_says(name):
     assert "Princeton University" in (ASSETS / "LICENSE").read_text(encoding="utf-8")
 
 
+def lemmas() -> dict[str, list[str]]:
+    """The lemmas of each part of speech in order."""
+    found: dict[str, set[str]] = {part: set() for part in PARTS.values()}
+    for line in unpacked("synsets").decode().splitlines():
+        kind, words, *_ = line.split("\t")
+        found["a" if kind == "s" else kind].update(re.sub(r":\d+", "", words).lower().split("|"))
+    return {part: sorted(some) for part, some in found.items()}
+
+
 def test_the_size_of_wordnet_3():
     # Unique strings and synsets of WordNet 3.0 as its documentation (wnstats) counts them.
-    lines = unpacked("index").decode().splitlines()
-    counts = {part: sum(line.split("\t")[1] == part for line in lines) for part in PARTS.values()}
+    counts = {part: len(some) for part, some in lemmas().items()}
     assert counts == {"n": 117_798, "v": 11_529, "a": 21_479, "r": 4_481}
     kinds = [line[0] for line in unpacked("synsets").decode().splitlines()]
     assert {kind: kinds.count(kind) for kind in "nvr"} == {"n": 82_115, "v": 13_767, "r": 3_621}
     assert kinds.count("a") + kinds.count("s") == 18_156
+
+
+def test_the_senses_of_every_lemma_are_those_of_the_index_files_in_their_order():
+    """The checksum is of the files index.* of WordNet 3.0, as lines of lemma, part of speech and numbers of synsets."""
+    index = lexicon()._index
+    rows = ((lemma, part, index[lemma, part]) for part, some in lemmas().items() for lemma in some)
+    text = "".join(f"{lemma}\t{part}\t{' '.join(map(str, numbers))}\n" for lemma, part, numbers in rows)
+    assert hashlib.sha256(text.encode()).hexdigest() == (
+        "f56b03d8fcae3f465e54671ac404fb97967acc634523001d832739f83aa9ebc5"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "pos", "names"),
+    [
+        # A higher count comes first (5, 4, 0, 0), whatever the case; of equals the later line.
+        ("China", "n", "china.n.01 china.n.02 taiwan.n.01 chinaware.n.01"),
+        # The first and the fourth have both "Earth" and "earth", which count as one; the second and third are equals.
+        ("earth", "n", "earth.n.01 earth.n.02 land.n.04 earth.n.04 earth.n.05 worldly_concern.n.01 ground.n.09"),
+        ("go over", "v", "review.v.03 go_off.v.05 check.v.01 fall_over.v.01"),
+        # Satellites are adjectives: by their count first, of equals behind heads of earlier lines.
+        ("main", "a", "chief.s.01 independent.a.03 main.s.03"),
+        ("linear", "a", "linear.a.01 linear.a.02 analogue.a.01 linear.s.04 linear.s.05"),
+    ],
+)
+def test_senses_come_in_the_order_that_wordnet_gives(word, pos, names):
+    """As the program `wn` of WordNet 3.0 prints them (`wn earth -over`)."""
+    assert [synset.name for synset in lexicon().synsets(word, pos)] == names.split()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """What no rewording does: changes that contradict by themselves, however much else was put in other words.
 
 "Forty minutes" are not fifty, two women and a child are not a woman and two children, and what is ascending in a text
-that is else the same does not descend.
+that is else the same does not descend. And texts to compare with: where a judge finds a rewording more like a text in
+which two phrases changed places, it is a rewording of that one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 from ..grammar.parsing import ParseTree
 from ..words.numerals import numerals
@@ -47,6 +50,12 @@ _DEGREES = (
 )  # fmt: skip
 _CLOCK = re.compile(r"\b(five|ten|quarter|twenty|twenty-five|half|\d+) (to|past) (\w+)\b", re.I)
 _OPPOSED = ((_ALL, _PART), ({"always"}, _RARE), (_FROM, _UP_TO))
+#: What belongs to a noun and stands before it.
+_BEFORE_NOUNS = ("det", "amod", "compound", "poss", "nummod", "nmod", "predet", "quantmod")
+#: Between two who may change places: "next to", "a group of", "a man with".
+_BOTH_WAYS = {"beside", "next", "near", "with", "alongside", "opposite", "of"}
+#: So many exchanges of a text are tried.
+_TRIED = 5
 _NEGATION = re.compile(
     r"\b(?:not|no(?! (?:more|fewer|less|later) than)|nobody|none|nothing|never|neither|without|nowhere)\b|n[’']t\b",
     re.I,
@@ -187,3 +196,65 @@ def _values(words: Sequence[str]) -> list[float]:
     """Quantities; ordinals and names with digits are none."""
     plain = [word for word in words if word.isalpha() or _DIGITS.fullmatch(word)]
     return [float(one.value) for one in numerals(plain) if one.value.replace(".", "", 1).isdecimal()]
+
+
+# Texts in which two phrases changed places
+
+
+class Exchanged(NamedTuple):
+    """A text in which two phrases are in each other's place."""
+
+    text: str
+    first: str
+    second: str
+
+
+def with_exchanges(tree: ParseTree) -> list[Exchanged]:
+    """A text with two nouns and what stands before them, two adjectives or two numbers in each other's places.
+
+    Left out is what may change places: "a man and a woman", "a man next to a woman", "Ann is the mayor".
+
+    >>> from ..grammar.parsing import parser
+    >>> text = "The tall nurse called the doctor."
+    >>> [one.text for one in with_exchanges(ParseTree(text, next(parser()([text]))))]
+    ['The doctor called the tall nurse.']
+    """
+    nouns = [
+        (tree.subtree(min(tree.children(at, *_BEFORE_NOUNS), default=at))[0], at)
+        for at, node in enumerate(tree.nodes)
+        if node.pos in {"NOUN", "PROPN"} and node.dep not in {"compound", "npadvmod"}
+    ]
+    words = [
+        [(at, at) for at, node in enumerate(tree.nodes) if node.pos == pos and tree[node.head].pos != pos]
+        for pos in ("ADJ", "NUM")
+    ]
+    pairs = [both for group in (nouns, *words) for both in combinations(group, 2) if not _may_change(tree, *both)]
+    found = (_exchange(tree, *both) for both in pairs)
+    return list(dict.fromkeys(one for one in found if one.text != tree.text))[:_TRIED]
+
+
+def _may_change(tree: ParseTree, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two phrases overlap, or may stand in each other's place."""
+    (_, first), (start, second) = one, other
+    if start <= first or tree.stretch(*one).lower() == tree.stretch(*other).lower():
+        return True
+    if tree[first].head == tree[second].head and tree[first].pos in {"ADJ", "NUM"}:
+        return True
+    joined = second
+    while tree[joined].dep == "conj":
+        joined = tree[joined].head
+        if joined == first or tree[first].head == joined:
+            return True
+    governor = tree[second].head
+    if tree[governor].pos == "ADP" and tree[governor].text.lower() in _BOTH_WAYS | {"to"}:
+        above = tree[governor].head
+        return tree[governor].text.lower() in _BOTH_WAYS or tree[above].text.lower() == "next"
+    return tree[first].head == governor and tree[second].dep == "attr"
+
+
+def _exchange(tree: ParseTree, one: tuple[int, int], other: tuple[int, int]) -> Exchanged:
+    first, second = tree.stretch(*one), tree.stretch(*other)
+    moved = first[:1].lower() + first[1:] if one[0] == 0 and tree[0].pos != "PROPN" else first
+    between = tree.text[tree[one[1]].end : tree[other[0]].start]
+    text = f"{tree.text[: tree[one[0]].start]}{second}{between}{moved}{tree.text[tree[other[1]].end :]}"
+    return Exchanged(text[:1].upper() + text[1:] if tree.text[:1].isupper() else text, first, second)

@@ -8,7 +8,7 @@ other's places around other words are a suspicion, which counts more where the j
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
@@ -21,7 +21,7 @@ from ..problem import Bucket, Verdict, changed_fields
 from ..registry import checks
 from .changes import Changes, changes
 from .checking import Check, Pair, too_long, warn_too_long
-from .contradictions import contradictions
+from .contradictions import contradictions, with_exchanges
 from .equivalence import load_judge as load_equivalence
 from .label_safety import read_text, violations
 from .mutual_entailment import EntailmentJudge, entailment_of, load_judge
@@ -32,67 +32,70 @@ from .surface import surface
 _MOST = 2
 #: Probabilities nearer to 0 or 1 are taken for this.
 _EDGE = 1e-3
+#: From this probability on, mpnet is asked about the original with two phrases exchanged, too: its logit that this says
+#: the same as the variant must be more by so much.
+_COMPARED, _MORE = 0.05, 0.5
 #: A logistic model of "says the same", fitted by scripts/fit_stack.py on what scripts/stack_pairs.py makes: broken
 #: SNLI and MNLI sentences (training part), sound paraphrases of half of ParaNLU, and texts that were written to be
 #: broken or sound, of these only such as no judge was trained on. Each term has a weight of its own and one times the
 #: share of words that stand in the same order (`frame`). It is shifted so that 0.5 drops 9.5 % of the accepted
 #: paraphrases of that half. Without a judge:
 WITHOUT_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (1.980, 1.564),
-    "denied": (1.376, -6.814),
-    "opposed": (-1.099, -0.018),
-    "quantifier_became": (-1.633, -2.757),
-    "quantifier_moved": (0.428, -5.432),
-    "number_became": (0.586, -6.865),
-    "number_moved": (-0.568, -2.582),
-    "names": (-2.804, -4.257),
-    "nouns": (-0.468, -2.033),
-    "others": (-0.842, 1.074),
-    "replaced": (2.761, -5.304),
-    "kept": (-0.256, -0.044),
-    "turned": (-1.297, -0.625),
-    "crossed": (-2.226, 1.575),
-    "facing": (-1.845, -1.720),
+    "constant": (2.359, 0.867),
+    "denied": (1.202, -6.616),
+    "opposed": (-1.034, -0.297),
+    "quantifier_became": (-1.824, -2.420),
+    "quantifier_moved": (0.343, -5.016),
+    "number_became": (0.244, -6.096),
+    "number_moved": (-0.667, -2.632),
+    "names": (-3.833, -3.257),
+    "nouns": (-0.542, -1.909),
+    "others": (-0.940, 1.339),
+    "replaced": (2.477, -4.980),
+    "kept": (-0.604, 0.545),
+    "turned": (-1.498, -0.057),
+    "crossed": (-2.094, 1.456),
+    "facing": (-3.069, -1.093),
 }
 #: With a judge of entailment and the small judge of equivalence.
 WITH_JUDGE: Mapping[str, tuple[float, float]] = {
-    "constant": (2.520, 1.364),
-    "denied": (1.348, -2.407),
-    "opposed": (-0.944, 0.489),
-    "quantifier_became": (-3.214, 2.902),
-    "quantifier_moved": (0.753, -4.597),
-    "number_became": (0.406, -3.625),
-    "number_moved": (-1.536, 0.875),
-    "names": (-1.226, -4.657),
-    "nouns": (-0.211, -1.567),
-    "others": (-0.813, 1.046),
-    "replaced": (2.315, -3.319),
-    "kept": (-1.397, 0.338),
-    "turned": (-0.223, -3.287),
-    "crossed": (-1.735, 3.883),
-    "facing": (-1.562, -2.066),
-    "same": (0.624, 0.460),
-    "least entailment": (0.134, -0.422),
-    "most contradiction": (0.061, -0.610),
+    "constant": (2.656, 1.466),
+    "denied": (1.016, -1.949),
+    "opposed": (-0.951, -0.061),
+    "quantifier_became": (-3.338, 3.468),
+    "quantifier_moved": (0.346, -3.175),
+    "number_became": (0.268, -3.004),
+    "number_moved": (-1.408, 0.999),
+    "names": (-2.090, -3.713),
+    "nouns": (-0.352, -1.043),
+    "others": (-0.745, 0.761),
+    "replaced": (1.671, -2.720),
+    "kept": (-1.368, -0.654),
+    "turned": (-0.813, -1.299),
+    "crossed": (-2.337, 3.482),
+    "facing": (-3.847, -1.320),
+    "same": (0.636, 0.301),
+    "least entailment": (0.120, -0.431),
+    "most contradiction": (0.096, -0.647),
 }
 #: With the judge mpnet alone.
 WITH_MPNET: Mapping[str, tuple[float, float]] = {
-    "constant": (2.482, 8.829),
-    "denied": (0.415, -4.516),
-    "opposed": (-0.645, -2.606),
-    "quantifier_became": (-0.543, -2.418),
-    "quantifier_moved": (1.381, -4.795),
-    "number_became": (1.119, -9.007),
-    "number_moved": (-0.989, 0.497),
-    "names": (-1.739, -4.143),
-    "nouns": (0.089, -3.321),
-    "others": (-0.523, -0.933),
-    "replaced": (1.801, -3.066),
-    "kept": (-2.863, -1.491),
-    "turned": (-0.323, -2.001),
-    "crossed": (-2.407, 1.538),
-    "facing": (-2.088, -2.381),
-    "same": (0.584, 1.520),
+    "constant": (3.129, 6.251),
+    "denied": (0.711, -3.848),
+    "opposed": (-0.340, -3.075),
+    "quantifier_became": (-0.891, -1.283),
+    "quantifier_moved": (0.976, -4.216),
+    "number_became": (0.448, -6.105),
+    "number_moved": (-0.893, 0.987),
+    "names": (-2.347, -3.374),
+    "nouns": (-0.105, -2.711),
+    "others": (-0.685, -0.065),
+    "replaced": (1.396, -1.926),
+    "kept": (-2.445, -1.448),
+    "turned": (-0.261, -2.532),
+    "crossed": (-2.343, 1.415),
+    "facing": (-4.177, -1.445),
+    "same": (0.558, 1.266),
 }
 
 
@@ -145,6 +148,23 @@ class Judges:
                 )
         return found
 
+    def exchanged(self, pairs: Sequence[Pair], trees: Mapping[str, ParseTree]) -> dict[Pair, list[str]]:
+        """Of each pair whose new text is more like the old one with two phrases exchanged, which two they are.
+
+        The judge mpnet compares; the small one does not see it well enough.
+        """
+        if self.entailment:
+            return {}
+        tried = {old: with_exchanges(trees[old]) for old, _ in pairs}
+        asked = [*pairs, *((one.text, new) for old, new in pairs for one in tried[old])]
+        known = dict(zip(asked, map(_fine_logit, self._equivalence(asked)), strict=True))
+        found = {}
+        for old, new in pairs:
+            best = max(tried[old], key=lambda one: known[one.text, new], default=None)
+            if best and known[best.text, new] > known[old, new] + _MORE:
+                found[old, new] = [f'roles: "{best.first}" and "{best.second}" have changed places']
+        return found
+
 
 @checks(
     "stack.v4",
@@ -192,8 +212,18 @@ def evidence(pairs: Sequence[Pair], parse: Parser, judges: Judges | None) -> dic
     trees = {text: ParseTree(text, nodes) for text, nodes in zip(texts, parse(texts), strict=True) if nodes}
     readable = [pair for pair in pairs if pair[0] in trees and pair[1] in trees]
     judged: Mapping[Pair, Opinion | str] = judges(readable) if judges else {}
-    known: dict[Pair, Evidence | str | None] = dict.fromkeys(pairs)
-    return known | weigh(readable, trees, judged)
+    known: dict[Pair, Evidence | str | None] = {**dict.fromkeys(pairs), **weigh(readable, trees, judged)}
+    if judges:
+        alike = {pair: found for pair, found in known.items() if isinstance(found, Evidence) and _is_alike(found)}
+        for pair, lines in judges.exchanged([*alike], trees).items():
+            known[pair] = replace(alike[pair], exchanged=lines)
+    return known
+
+
+def _is_alike(found: Evidence) -> bool:
+    """Whether a judge finds the texts alike, and no rule decides."""
+    decided = found.exchanged or found.contradicted
+    return bool(found.judged and found.judged.same >= _COMPARED and not decided)
 
 
 def weigh(
@@ -295,6 +325,11 @@ def _probabilities(answer: Cached, judge: EntailmentJudge) -> tuple[float, float
     return p[yes], p[no] if no is not None else 1 - p[yes]
 
 
-def _logit(p: float) -> float:
-    p = min(1 - _EDGE, max(_EDGE, p))
+def _logit(p: float, edge: float = _EDGE) -> float:
+    p = min(1 - edge, max(edge, p))
     return math.log(p / (1 - p))
+
+
+def _fine_logit(same: float | str) -> float:
+    """That of a probability near 0 or 1, too; a text that is too long is like nothing."""
+    return -math.inf if isinstance(same, str) else _logit(same, 1e-5)

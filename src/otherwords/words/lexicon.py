@@ -7,13 +7,15 @@ word only in its base form.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: WordNet's letters for parts of speech by their usual names, in the order of lookup.
 PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
@@ -56,6 +58,8 @@ class Wordnet(Protocol):
         """The antonyms of a base form."""
 
 
+#: More synsets than the table has.
+_MOST_SYNSETS = 1 << 17
 #: Numbers of synsets with animals (the file noun.animal), and with persons (noun.person, without the gods before, and
 #: the names from Aalto on after them).
 _BEINGS = {"animal": range(6707, 14210), "person": range(51605, 58691)}
@@ -112,7 +116,7 @@ class Lexicon:
 
     def glosses(self) -> list[str]:
         """All definitions with their examples: a million words of plain English."""
-        return [line.rpartition("\t")[2] for line in self._lines]
+        return self._table["gloss"].to_list()
 
     def _forms(self, word: str, part: str) -> list[str]:
         """Irregular forms as listed, else the word without its endings; the word itself comes first.
@@ -127,7 +131,7 @@ class Lexicon:
 
     @lru_cache(maxsize=4096)  # noqa: B019  # there is one lexicon per process
     def _synset(self, number: int) -> Synset:
-        pos, words, _, gloss = self._lines[number].split("\t")
+        pos, words, _, gloss = self._table.row(number)
         entries = [word.partition(":") for word in words.split("|")]
         names = tuple(name for name, _, _ in entries)
         sense = self._index[names[0].lower(), "a" if pos == "s" else pos].index(number) + 1
@@ -136,26 +140,26 @@ class Lexicon:
         return Synset(f"{names[0].lower()}.{pos}.{sense:02}", pos, plain, counts, gloss)
 
     @cached_property
-    def _lines(self) -> list[str]:
-        return list(_read("synsets"))
+    def _table(self) -> pl.DataFrame:
+        return _read_synsets()
 
     @cached_property
     def _index(self) -> _Index:
-        return _Index(line.split("\t") for line in _read("index"))
+        return _Index(self._table)
 
     @cached_property
     def _exceptions(self) -> dict[tuple[str, str], list[str]]:
-        rows = (line.split("\t") for line in _read("exceptions"))
+        text = gzip.decompress(_packed("exceptions.tsv.gz")).decode()
+        rows = (line.split("\t") for line in text.splitlines())
         return {(form, part): bases for part, line in rows for form, *bases in [line.split(" ")]}
 
     @cached_property
     def _antonyms(self) -> dict[str, frozenset[str]]:
         found: dict[str, set[str]] = {}
-        for line in self._lines:
-            if opposites := line.split("\t", 3)[2]:
-                for pair in opposites.lower().replace("_", " ").split("|"):
-                    one, _, other = pair.partition(">")
-                    found.setdefault(one, set()).add(other)
+        for opposites in self._table["antonyms"].drop_nulls().to_list():
+            for pair in opposites.lower().replace("_", " ").split("|"):
+                one, _, other = pair.partition(">")
+                found.setdefault(one, set()).add(other)
         return {word: frozenset(others) for word, others in found.items()}
 
 
@@ -207,31 +211,69 @@ def other_wordnet(name: str) -> OtherWordnet:
 
 
 class _Index:
-    """Lemma and part of speech to the numbers of synsets, which are parsed on access."""
+    """Lemma and part of speech to the numbers of synsets in WordNet's order of senses.
 
-    def __init__(self, rows: Iterator[list[str]]):
-        self._numbers = {(lemma, part): numbers for lemma, part, numbers in rows}
+    WordNet sorts the senses of a lemma by how often its concordance tags them; of equals, heads stand before satellites
+    ("s"), and what is later in the table before what is earlier. A rank is these three in one number.
+    """
+
+    def __init__(self, table: pl.DataFrame):
+        import polars as pl
+
+        self._rows: dict[str, dict[str, int]] = {}
+        self._ranks: dict[str, pl.Series] = {}
+        numbered = table.select(pl.int_range(pl.len()).alias("number"), "kind", "words")
+        for part in PARTS.values():
+            lemmas = _lemmas(numbered.filter(pl.col("kind").replace("s", "a") == part))
+            self._rows[part] = dict(zip(lemmas["lemma"].to_list(), range(len(lemmas)), strict=True))
+            self._ranks[part] = lemmas["rank"]
 
     def __contains__(self, key: tuple[str, str]) -> bool:
-        return key in self._numbers
+        lemma, part = key
+        return lemma in self._rows[part]
 
     def __getitem__(self, key: tuple[str, str]) -> list[int]:
-        return [int(number) for number in self._numbers[key].split()]
+        lemma, part = key
+        ranks = self._ranks[part][self._rows[part][lemma]].to_list()
+        distinct = set(ranks)  # "Earth" and "earth" of one synset are one lemma
+        return [rank % _MOST_SYNSETS for rank in sorted(distinct, reverse=True)]
+
+
+def _lemmas(synsets: pl.DataFrame) -> pl.DataFrame:
+    """The lemmas of synsets, each with its ranks. A piece at a time needs half the memory."""
+    import polars as pl
+
+    senses = pl.concat([_senses(some) for some in synsets.iter_slices(10_000)])
+    piece = pl.col("lemma").str.len_bytes() % 8
+    return pl.concat([senses.filter(piece == n).group_by("lemma").agg("rank") for n in range(8)])
+
+
+def _senses(synsets: pl.DataFrame) -> pl.DataFrame:
+    """Every word of synsets in lower case with its rank."""
+    import polars as pl
+
+    word = pl.col("words").str.split_exact(":", 1).struct
+    count = word.field("field_1").cast(pl.Int64).fill_null(0)
+    rank = (2 * count + (pl.col("kind") != "s")) * _MOST_SYNSETS + pl.col("number")
+    words = synsets.lazy().with_columns(pl.col("words").str.to_lowercase().str.split("|")).explode("words")
+    return words.select(word.field("field_0").alias("lemma"), rank.alias("rank")).collect()
 
 
 def _key(word: str) -> str:
     return word.lower().replace(" ", "_")
 
 
-def _read(name: str) -> list[str]:
-    """The lines of a table. The large ones are one text in Parquet, which is smaller than gzip and as fast to read."""
-    folder = resources.files("otherwords") / "assets" / "wordnet"
-    if name == "exceptions":
-        return gzip.decompress((folder / f"{name}.tsv.gz").read_bytes()).decode().splitlines()
+def _read_synsets() -> pl.DataFrame:
+    """The table as columns. It is one text in Parquet, which is smaller than gzip and as fast to read."""
     import polars as pl
 
-    text: str = pl.read_parquet((folder / f"{name}.parquet").read_bytes())["text"][0]
-    return text.splitlines()
+    text: str = pl.read_parquet(_packed("synsets.parquet"))["text"][0]
+    columns = dict.fromkeys(("kind", "words", "antonyms", "gloss"), pl.String)
+    return pl.read_csv(text.encode(), separator="\t", quote_char=None, has_header=False, schema=columns)
+
+
+def _packed(name: str) -> bytes:
+    return (resources.files("otherwords") / "assets" / "wordnet" / name).read_bytes()
 
 
 def _open(name: str) -> Any:
