@@ -1,7 +1,7 @@
 """Compare judges of equivalence by ParaNLU's human verdicts.
 
     evaluate.py pairs PARANLU_FOLDER OUT.jsonl          ParaNLU's pairs as a table
-    evaluate.py score PAIRS.jsonl OUT.jsonl JUDGE ...   equivalence, mutual:nli-small, cosine:ENCODER
+    evaluate.py score PAIRS.jsonl OUT.jsonl JUDGE ...   equivalence:mpnet, mutual:nli-small, cosine:ENCODER
     evaluate.py paranlu PARANLU_FOLDER SCORES.jsonl ... against validators
 
 A table of pairs has `id`, `a` and `b`. A table of scores has a column for each judge besides, higher where the judge
@@ -89,12 +89,10 @@ def cosine(pairs: list[tuple[str, str]], name: str) -> list[float]:
 
 
 def equivalence(pairs: list[tuple[str, str]], name: str) -> list[float]:
-    """The probability of the judge as it is shipped, or of another file of it; 0 where it cannot read the pair."""
-    from otherwords.inference.onnx_files import embedded
-    from otherwords.validity.equivalence import JUDGE, load_judge
+    """The probability of a judge; 0 where it cannot read the pair."""
+    from otherwords.validity.equivalence import load_judge
 
-    found = load_judge(Path(name) if name else embedded("nli-small") / JUDGE)(pairs)
-    return [0.0 if isinstance(one, str) else one for one in found]
+    return [0.0 if isinstance(one, str) else one for one in load_judge(name or "nli-small")(pairs)]
 
 
 def against_validators(folder: Path, scores: pl.DataFrame, judge: str) -> pl.DataFrame:

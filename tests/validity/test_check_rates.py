@@ -12,20 +12,18 @@ pytest.importorskip("spacy")
 
 ROOT = Path(__file__).parents[2]
 SETS = sorted((ROOT / "docs" / "validity").glob("broken*.jsonl.xz"))
-#: At least so much is dropped of broken variants, at most so much of good ones; of a set in which broken texts are in
-#: other words throughout, less is seen.
-LEAST = dict.fromkeys(("negation", "number", "quantifier", "entity", "roles"), 0.94)
-REWORDED = {"negation": 0.75, "number": 0.88, "quantifier": 0.9, "entity": 0.8, "roles": 0.65}
-MOST = {"good-light": 0.1, "good-structure": 0.16, "good-free": 0.35}
-#: The fourth and fifth set, on which no weights were fitted: what was measured once, less one or two texts a kind.
-UNFITTED = {"negation": 0.88, "number": 0.92, "quantifier": 0.88, "entity": 0.88, "roles": 0.65}
-UNFITTED_MOST = {"good-near": 0.22, "good-moderate": 0.15, "good-free": 0.3}
-NEAR = dict.fromkeys(LEAST, 0.92) | {"roles": 0.88}
-NEAR_MOST = MOST | {"good-free": 0.4}
-#: The sixth set, which nothing was fitted on: two thirds near copies.
-SIXTH = {"negation": 0.8, "number": 0.94, "quantifier": 0.9, "entity": 0.88, "roles": 0.82}
-LIMITS = {"broken-3": (REWORDED, MOST), "broken-4": (UNFITTED, UNFITTED_MOST), "broken-5": (NEAR, NEAR_MOST),
-          "broken-6": (SIXTH, MOST)}  # fmt: skip
+KINDS = ("negation", "number", "quantifier", "entity", "roles")
+#: With mpnet, at least so much is dropped of broken variants, at most so much of good ones: what was measured, less one
+#: or two texts a kind. The ninth set is the one that nothing was fitted on.
+LEAST = dict.fromkeys(KINDS, 0.93)
+MOST = {"good-light": 0.1, "good-structure": 0.11, "good-free": 0.3}
+#: Without it, where a third and more of the broken texts are in other words.
+SMALL = {"negation": 0.8, "number": 0.88, "quantifier": 0.8, "entity": 0.82, "roles": 0.65}
+SMALL_MOST = {"good-light": 0.18, "good-structure": 0.2, "good-free": 0.5}
+#: The fourth set has good ones of other kinds.
+OTHERS = {"good-near": 0.15, "good-moderate": 0.15, "good-free": 0.35}
+#: In which more is missed: all of the third and two thirds of the fourth set are reworded.
+MORE_MISSED = {"broken-4": {"number": 0.9, "roles": 0.83, "quantifier": 0.9}}
 ROWS = [
     {"id": "1", "type": "roles", "original": "Tom saw Ann.", "variant": "Ann saw Tom."},
     {"id": "2", "type": "roles", "original": "Tom left Ann.", "variant": "Tom left Rome."},
@@ -41,9 +39,11 @@ def script():
     return module
 
 
-def limits(path):
+def limits(path, judge="mpnet"):
     """What a set's kinds are dropped at least, and its good ones at most."""
-    return LIMITS.get(path.name.partition(".")[0], (LEAST, MOST))
+    name = path.name.partition(".")[0]
+    least, most = (LEAST | MORE_MISSED.get(name, {}), MOST) if judge == "mpnet" else (SMALL, SMALL_MOST)
+    return least, {kind: max(OTHERS[kind], most.get(kind, 0)) for kind in OTHERS} if name == "broken-4" else most
 
 
 def test_rates_and_wrong_verdicts_by_hand(script, tmp_path):
@@ -73,20 +73,22 @@ def test_the_sets_are_whole(script):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("judge", ["mpnet", "nli-small"])
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path):
+def test_the_stack_drops_what_is_broken_and_keeps_what_is_good(script, path, judge):
     rows = script.read_set([path])
-    found = script.rates(rows, script.verdicts(rows, "stack"))
-    wanted, allowed = limits(path)
+    found = script.rates(rows, script.verdicts(rows, f"stack(judge={judge})"))
+    wanted, allowed = limits(path, judge)
     assert {kind: found[kind] for kind, least in wanted.items() if found[kind] < least} == {}
     assert {kind: found[kind] for kind, most in allowed.items() if found[kind] > most} == {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fitted", "least"), [(True, 0.8), (False, 0.65)])
+@pytest.mark.parametrize(("fitted", "least"), [(True, 0.8), (False, 0.6)])
 def test_roles_drop_exchanges_alone(script, fitted, least):
-    """The rules were mended by the first five sets; of the sixth, 57 of 80 exchanges were seen."""
-    rows = script.read_set(path for path in SETS if path.name.startswith("broken-6") != fitted)
+    """The rules were mended by the first five sets; of the later ones, two thirds of the exchanges were seen."""
+    later = ("broken-6", "broken-7", "broken-8", "broken-9")
+    rows = script.read_set(path for path in SETS if path.name.startswith(later) != fitted)
     found = script.rates(rows, script.verdicts(rows, "roles"))
     assert found["roles"] >= least
     assert max(rate for kind, rate in found.items() if kind != "roles") <= (0.02 if fitted else 0.04)  # 1 of 32

@@ -100,7 +100,7 @@ def test_what_cannot_be_parsed_has_no_verdict():
     assert verdict.keep is None
 
 
-@pytest.mark.parametrize("name", ["denied", "opposed", "quantifier_became", "number_became", "replaced"])
+@pytest.mark.parametrize("name", ["denied", "opposed", "quantifier_moved", "number_became", "replaced"])
 def test_a_change_in_an_unchanged_frame_makes_a_variant_less_likely(name):
     changed = SAME._replace(**{name: 1})
     for judged in (None, UNSURE):
