@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.inference.onnx_files import ASSETS, embedded
+from otherwords.inference.onnx_files import ASSETS, embedded, load_graph
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.storage.files import fingerprint
@@ -99,17 +99,19 @@ def test_the_score_is_the_smallest_probability_over_changed_fields(check, judge)
     assert verdicts[1].reason == f"probability {other:.3f} below {checks.get('equivalence').options()['least']:g}"
 
 
-@pytest.fixture(scope="module")
-def alone(judge) -> list[float]:
-    return [judge([pair])[0] for pair in PAIRS]
+@pytest.fixture(scope="module", params=WEIGHTS)
+def alone(request):
+    judge = load_judge(request.param)
+    return judge, [judge([pair])[0] for pair in PAIRS]
 
 
 @settings(max_examples=8, deadline=None)
 @given(order=st.permutations(range(len(PAIRS))), size=st.integers(1, 9))
-def test_neither_company_nor_order_changes_a_bit(judge, alone, order, size):
+def test_neither_company_nor_order_changes_a_bit(alone, order, size):
+    judge, known = alone
     chosen = order[:size]
     both_ways = [PAIRS[place] for place in chosen] + [PAIRS[place][::-1] for place in chosen]
-    assert judge(both_ways) == 2 * [alone[place] for place in chosen]
+    assert judge(both_ways) == 2 * [known[place] for place in chosen]
 
 
 def test_empty_texts_are_dropped(check):
@@ -238,6 +240,15 @@ def test_packages_with_something_else_are_refused(tmp_path, monkeypatch, damage)
     monkeypatch.setattr(equivalence, "distribution", lambda name: Installed(tmp_path))
     with refuses(BadInput, where=str(parts[0])):
         equivalence.open_mpnet()
+
+
+def test_an_older_onnxruntime_is_refused(monkeypatch):
+    class Older:
+        """Session options before weights could be given from memory."""
+
+    monkeypatch.setattr("onnxruntime.SessionOptions", Older)
+    with refuses(BadInput, fix="pip install --upgrade 'onnxruntime>=1.24'"):
+        load_graph(ASSETS / "mpnet" / GRAPH, weights={WEIGHTS["mpnet"]: b""})
 
 
 def not_installed(name: str):

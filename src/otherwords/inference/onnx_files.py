@@ -188,12 +188,15 @@ def _session(graph: Path, weights: Mapping[str, bytes]) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    if weights and not hasattr(options, "add_external_initializers_from_files_in_memory"):
+        found, fix = onnxruntime.__version__, "pip install --upgrade 'onnxruntime>=1.24'"
+        raise BadInput(f"needs onnxruntime 1.24 or newer; found {found}", where=str(graph), fix=fix)
     options.intra_op_num_threads = 1  # cores work on different batches
     options.log_severity_level = 4  # fatal errors only: the others are raised as well
     # Weights stored as int8 are converted to float once, at load: arithmetic in int8 would change answers.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
-        if weights:  # from onnxruntime 1.24 on
+        if weights:
             sizes = [len(raw) for raw in weights.values()]
             options.add_external_initializers_from_files_in_memory([*weights], [*weights.values()], sizes)
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])

@@ -9,7 +9,7 @@ other's places around other words are a suspicion, which counts more where the j
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..errors import BadInput
 from ..grammar.exchanges import crossed
@@ -148,20 +148,20 @@ class Judges:
                 )
         return found
 
-    def exchanged(self, pairs: Sequence[Pair], trees: Mapping[str, ParseTree]) -> dict[Pair, list[str]]:
+    def exchanged(self, alike: Mapping[Pair, float], trees: Mapping[str, ParseTree]) -> dict[Pair, list[str]]:
         """Of each pair whose new text is more like the old one with two phrases exchanged, which two they are.
 
-        The judge mpnet compares; the small one does not see it well enough.
+        `alike` has the probability of each pair. The judge mpnet compares; the small one does not see it well enough.
         """
         if self.entailment:
             return {}
-        tried = {old: with_exchanges(trees[old]) for old, _ in pairs}
-        asked = [*pairs, *((one.text, new) for old, new in pairs for one in tried[old])]
+        tried = {old: with_exchanges(trees[old]) for old, _ in alike}
+        asked = list(dict.fromkeys((one.text, new) for old, new in alike for one in tried[old]))
         known = dict(zip(asked, map(_fine_logit, self._equivalence(asked)), strict=True))
         found = {}
-        for old, new in pairs:
+        for (old, new), same in alike.items():
             best = max(tried[old], key=lambda one: known[one.text, new], default=None)
-            if best and known[best.text, new] > known[old, new] + _MORE:
+            if best and known[best.text, new] > _fine_logit(same) + _MORE:
                 found[old, new] = [f'roles: "{best.first}" and "{best.second}" have changed places']
         return found
 
@@ -216,16 +216,17 @@ def evidence(pairs: Sequence[Pair], parse: Parser, judges: Judges | None) -> dic
     judged: Mapping[Pair, Opinion | str] = judges(readable) if judges else {}
     known: dict[Pair, Evidence | str | None] = {**dict.fromkeys(pairs), **weigh(readable, trees, judged)}
     if judges:
-        alike = {pair: found for pair, found in known.items() if isinstance(found, Evidence) and _is_alike(found)}
-        for pair, lines in judges.exchanged([*alike], trees).items():
-            known[pair] = replace(alike[pair], exchanged=lines)
+        alike = {pair: same for pair, found in known.items() if (same := _alike(found)) >= _COMPARED}
+        for pair, lines in judges.exchanged(alike, trees).items():
+            known[pair] = replace(cast(Evidence, known[pair]), exchanged=lines)
     return known
 
 
-def _is_alike(found: Evidence) -> bool:
-    """Whether a judge finds the texts alike, and no rule decides."""
-    decided = found.exchanged or found.contradicted
-    return bool(found.judged and found.judged.same >= _COMPARED and not decided)
+def _alike(found: Evidence | str | None) -> float:
+    """How likely a judge of equivalence finds it that texts say the same; 0 where a rule decides."""
+    if not isinstance(found, Evidence) or found.judged is None or found.exchanged or found.contradicted:
+        return 0.0
+    return found.judged.same
 
 
 def weigh(
