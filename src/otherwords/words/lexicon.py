@@ -232,11 +232,12 @@ class _Index:
         lemma, part = key
         return lemma in self._rows[part]
 
-    def __getitem__(self, key: tuple[str, str]) -> list[int]:
+    @lru_cache(maxsize=1 << 14)  # noqa: B019  # there is one index per process
+    def __getitem__(self, key: tuple[str, str]) -> tuple[int, ...]:
         lemma, part = key
         ranks = self._ranks[part][self._rows[part][lemma]].to_list()
         distinct = set(ranks)  # "Earth" and "earth" of one synset are one lemma
-        return [rank % _MOST_SYNSETS for rank in sorted(distinct, reverse=True)]
+        return tuple(rank % _MOST_SYNSETS for rank in sorted(distinct, reverse=True))
 
 
 def _lemmas(synsets: pl.DataFrame) -> pl.DataFrame:
